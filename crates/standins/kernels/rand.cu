@@ -93,6 +93,7 @@ struct Mrg32k3a : Words {
 
 // Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", 2011: the four words of a counter.
 __device__ uint4 philox(uint4 c, uint2 key) {
+    #pragma unroll 1
     for (int round = 0; round < 10; round++) {
         u64 p = (u64)0xd2511f53 * c.x, q = (u64)0xcd9e8d57 * c.z;
         c = make_uint4((u32)(q >> 32) ^ c.y ^ key.x, (u32)q, (u32)(p >> 32) ^ c.w ^ key.y, (u32)p);
@@ -212,8 +213,10 @@ struct Poisson {
             double mode = floor(mean), p = draw.at_mode, sum = draw.to_mode;
             if (u > sum) {
                 // Far in the tail sums do not change any more.
+                #pragma unroll 1
                 while (u > sum && p > 1e-17) mode += 1, p *= mean / mode, sum += p;
             } else {
+                #pragma unroll 1
                 while (mode > 0 && u <= sum - p) sum -= p, p *= mode / mean, mode -= 1;
             }
             k = (u32)mode;
@@ -229,10 +232,12 @@ __device__ u64 threads() { return (u64)gridDim.x * blockDim.x; }
 
 template <class G, class D> __device__ void by_lanes(const Draw& draw) {
     u64 used = min(draw.items, (u64)draw.lanes);
+    #pragma unroll 1
     for (u64 t = thread(); t < used; t += threads()) {
         u32 lane = (u32)((draw.first + t) % draw.lanes);
         G g;
         g.load(draw, lane);
+        #pragma unroll 1
         for (u64 item = t; item < draw.items; item += draw.lanes) D::draw(g, draw, item);
         g.store(draw, lane);
     }
@@ -241,8 +246,10 @@ template <class G, class D> __device__ void by_lanes(const Draw& draw) {
 // An item does not cross blocks of four words: `position` is a multiple of its words.
 template <class D> __device__ void by_blocks(const Draw& draw) {
     u64 end = draw.position + draw.items * D::words;
+    #pragma unroll 1
     for (u64 block = draw.position / 4 + thread(); 4 * block < end; block += threads()) {
         Philox g(draw.seed, block);
+        #pragma unroll 1
         for (int word = 0; word < 4; word += D::words) {
             u64 at = 4 * block + word;
             g.next = word;
@@ -254,11 +261,13 @@ template <class D> __device__ void by_blocks(const Draw& draw) {
 // All points of a dimension, then those of the next one.
 template <class T, class D> __device__ void by_points(const Draw& draw) {
     u64 points = draw.items / draw.dimensions;
+    #pragma unroll 1
     for (u64 item = thread(); item < draw.items; item += threads()) {
         u64 at = draw.position + item % points;
         const T* directions = reinterpret_cast<const T*>(draw.states) + item / points * (8 * sizeof(T));
         One<T> g{0};
         u64 gray = at ^ (at >> 1);
+        #pragma unroll 1
         for (int bit = 0; bit < (int)(8 * sizeof(T)) && gray >> bit; bit++)
             if (gray >> bit & 1) g.value ^= directions[bit];
         D::draw(g, draw, item);
@@ -275,12 +284,14 @@ __device__ u32 twisted(u32 high, u32 low, u32 far) {
 
 template <class D> __device__ void by_twister(const Draw& draw) {
     __shared__ u32 state[N];
+    #pragma unroll 1
     for (int i = threadIdx.x; i < N; i += blockDim.x) state[i] = draw.states[i];
     u32 used = draw.states[N];
     __syncthreads();
     for (u64 done = 0; done < draw.items;) {
         if (used == N) {
             // A word needs the next one and the one M later: N - M words at a time do not depend on each other.
+            #pragma unroll 1
             for (int from = 0; from < N; from += N - M) {
                 int i = from + threadIdx.x;
                 bool mine = threadIdx.x < N - M && i < N;
@@ -292,6 +303,7 @@ template <class D> __device__ void by_twister(const Draw& draw) {
             used = 0;
         }
         u32 now = (u32)min((u64)(N - used), draw.items - done);
+        #pragma unroll 1
         for (u32 i = threadIdx.x; i < now; i += blockDim.x) {
             u32 x = state[used + i];
             x ^= x >> 11;
@@ -303,6 +315,7 @@ template <class D> __device__ void by_twister(const Draw& draw) {
         used += now, done += now;
         __syncthreads();
     }
+    #pragma unroll 1
     for (int i = threadIdx.x; i < N; i += blockDim.x) draw.states[i] = state[i];
     if (threadIdx.x == 0) draw.states[N] = used;
 }

@@ -19,6 +19,7 @@ pub fn image(name: &str) -> Option<&'static [u8]> {
         "gemm" => Some(include_bytes!("../kernels/gemm.fatbin")),
         "rand" => Some(include_bytes!("../kernels/rand.fatbin")),
         "fft" => Some(include_bytes!("../kernels/fft.fatbin")),
+        "sparse" => Some(include_bytes!("../kernels/sparse.fatbin")),
         _ => None,
     }
 }

@@ -54,6 +54,8 @@ enum OwnLibraries {
     Rand,
     /// cuFFT
     Fft,
+    /// cuSPARSE
+    Sparse,
     /// None: NVIDIA's are loaded, and what they do on the GPU fails
     None,
 }

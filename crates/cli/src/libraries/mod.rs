@@ -23,7 +23,7 @@ const AUDIT: &str = "warpwright-audit.so";
 
 /// Name by which programs and linkers ask for a library, in the folder, and the file that cargo builds.
 /// The auditing library takes each as the library of its name (`crates/audit`), wherever a program looks for that.
-const SHARED: [(&str, &str); 24] = [
+const SHARED: [(&str, &str); 26] = [
     (AUDIT, "libwarpwright_audit.so"),
     ("libcuda.so.1", "libcuda.so"),
     ("libcuda.so", "libcuda.so"),
@@ -40,6 +40,8 @@ const SHARED: [(&str, &str); 24] = [
     ("libcufft.so.10", "libcufft10.so"),
     ("libcufft.so.11", "libcufft11.so"),
     ("libcufft.so.12", "libcufft12.so"),
+    ("libcusparse.so.11", "libcusparse11.so"),
+    ("libcusparse.so.12", "libcusparse12.so"),
     ("cuda/warpwright-audit.so", "libwarpwright_audit.so"),
     ("cuda/libcuda.so.1", "libcuda.so"),
     ("cuda/libcudart.so.11.0", "libcudart11.so"),
@@ -74,6 +76,8 @@ const EMBEDDED: (&[Row], &[u8]) = embed::libraries!(
     "libcufft10.so",
     "libcufft11.so",
     "libcufft12.so",
+    "libcusparse11.so",
+    "libcusparse12.so",
 );
 
 /// The subfolder with CUDA's driver and runtime only.

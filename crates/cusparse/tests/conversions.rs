@@ -1,0 +1,162 @@
+//! Conversions between formats, and between sparse and dense.
+
+use crate::case::{Format, Sparse};
+use crate::library::{Memory, at, into};
+use crate::number::{Complex, Kind, Random, indices};
+
+fn handle() -> usize {
+    let mut handle = 0_usize;
+    assert_eq!(c!("cusparseCreate", into(&mut handle)), 0);
+    handle
+}
+
+/// A sparse matrix to a dense one, and that to a sparse one.
+pub fn dense(random: &mut Random) -> Result<(), String> {
+    let (kind, format) = (Kind::any(random), random.one_of(&[Format::Rows, Format::Columns, Format::Coordinates]));
+    let (rows, columns) = (1 + random.below(40), 1 + random.below(40));
+    let matrix = Sparse::draw(random, kind, rows, columns);
+    let (base, wide, by_rows) = (random.below(2), random.once_in(2), random.once_in(2));
+    let leading = if by_rows { columns } else { rows } + random.below(3);
+    let place = |i: usize, j: usize| if by_rows { i * leading + j } else { j * leading + i };
+    let numbers = leading * if by_rows { rows } else { columns };
+    let text = format!("{format:?} {rows} x {columns}, type {}, base {base}, wide {wide}, by rows {by_rows}", kind.0);
+    let arrays = [matrix.first_array(format), matrix.second_array(format)].map(|all| indices(&all, wide, base));
+    let [first, second] = arrays.each_ref().map(|bytes| Memory::with(bytes));
+    let values: Vec<u8> = matrix.ordered(format).iter().flat_map(|entry| kind.encode(entry.2)).collect();
+    let values_at = Memory::with(&values);
+    let mark = kind.encode([77.25, 0.0]);
+    let dense = Memory::with(&mark.repeat(numbers));
+    let (mut sparse_at, mut dense_at, mut buffer) = (0_usize, 0_usize, 1_usize);
+    let index = if wide { 3_i32 } else { 2 };
+    let create = |at: usize, entries: usize, arrays: [usize; 3]| {
+        let [rows, columns, entries] = [rows, columns, entries].map(|size| size as i64);
+        let (base, [first, second, values]) = (base as i32, arrays);
+        match format {
+            Format::Coordinates => {
+                c!("cusparseCreateConstCoo", at, rows, columns, entries, first, second, values, index, base, kind.0)
+            }
+            _ => {
+                let name = if format == Format::Rows { "cusparseCreateConstCsr" } else { "cusparseCreateCsc" };
+                c!(name, at, rows, columns, entries, first, second, values, index, index, base, kind.0)
+            }
+        }
+    };
+    let arrays_at = [first.address, second.address, values_at.address];
+    assert_eq!(create(into(&mut sparse_at), matrix.entries.len(), arrays_at), 0);
+    let order = if by_rows { 2_i32 } else { 1 };
+    let made = c!(
+        "cusparseCreateConstDnMat",
+        into(&mut dense_at),
+        rows as i64,
+        columns as i64,
+        leading as i64,
+        dense.address,
+        kind.0,
+        order
+    );
+    assert_eq!(made, 0);
+    let handle = handle();
+    assert_eq!(c!("cusparseSparseToDense_bufferSize", handle, sparse_at, dense_at, 0_i32, into(&mut buffer)), 0);
+    assert_eq!(c!("cusparseSparseToDense", handle, sparse_at, dense_at, 0_i32, 0_usize), 0);
+    let mut expected: Vec<Complex> = vec![[77.25, 0.0]; numbers];
+    for i in 0..rows {
+        (0..columns).for_each(|j| expected[place(i, j)] = [0.0; 2]);
+    }
+    for (i, j, x) in &matrix.entries {
+        expected[place(*i, *j)] = *x;
+    }
+    let expected: Vec<u8> = expected.into_iter().flat_map(|x| kind.encode(x)).collect();
+    if dense.get() != expected {
+        return Err(format!("to dense: {text}"));
+    }
+    // And back, to other memory.
+    let new = [arrays[0].len(), arrays[1].len(), values.len()].map(|bytes| Memory::with(&vec![0_u8; bytes]));
+    let new_at = new.each_ref().map(|memory| memory.address);
+    let mut new_sparse = 0_usize;
+    assert_eq!(create(into(&mut new_sparse), 0, [new_at[0], 0, 0]), 0);
+    assert_eq!(c!("cusparseDenseToSparse_bufferSize", handle, dense_at, new_sparse, 0_i32, into(&mut buffer)), 0);
+    assert_eq!(buffer, 0);
+    assert_eq!(c!("cusparseDenseToSparse_analysis", handle, dense_at, new_sparse, 0_i32, 0_usize), 0);
+    let [mut of_rows, mut of_columns, mut entries] = [0_i64; 3];
+    let sizes = [into(&mut of_rows), into(&mut of_columns), into(&mut entries)];
+    assert_eq!(c!("cusparseSpMatGetSize", new_sparse, sizes[0], sizes[1], sizes[2]), 0);
+    if entries != matrix.entries.len() as i64 {
+        return Err(format!("{entries} entries, not {}: {text}", matrix.entries.len()));
+    }
+    let set = match format {
+        Format::Rows => "cusparseCsrSetPointers",
+        Format::Columns => "cusparseCscSetPointers",
+        Format::Coordinates => "cusparseCooSetPointers",
+    };
+    assert_eq!(c!(set, new_sparse, new_at[0], new_at[1], new_at[2]), 0);
+    assert_eq!(c!("cusparseDenseToSparse_convert", handle, dense_at, new_sparse, 0_i32, 0_usize), 0);
+    let found = new.each_ref().map(Memory::get);
+    assert_eq!([c!("cusparseDestroySpMat", sparse_at), c!("cusparseDestroySpMat", new_sparse)], [0; 2]);
+    assert_eq!([c!("cusparseDestroyDnMat", dense_at), c!("cusparseDestroy", handle)], [0; 2]);
+    let [offsets, inner] = arrays;
+    if found == [offsets, inner, values] { Ok(()) } else { Err(format!("to sparse: {text}")) }
+}
+
+/// Rows to columns, with values and without; offsets to rows and back.
+pub fn by_columns(random: &mut Random) -> Result<(), String> {
+    let kind = Kind::any(random);
+    let (rows, columns, base) = (1 + random.below(60), 1 + random.below(60), random.below(2));
+    let matrix = Sparse::draw(random, kind, rows, columns);
+    let numbers = |format| {
+        let values: Vec<u8> = matrix.ordered(format).iter().flat_map(|entry| kind.encode(entry.2)).collect();
+        let arrays = [matrix.first_array(format), matrix.second_array(format)];
+        let [offsets, inner] = arrays.map(|all| indices(&all, false, base));
+        [values, offsets, inner]
+    };
+    let [from, to] = [numbers(Format::Rows), numbers(Format::Columns)];
+    let [values, offsets, inner] = from.each_ref().map(|bytes| Memory::with(bytes));
+    let handle = handle();
+    let (m, n, entries, base) = (rows as i32, columns as i32, matrix.entries.len() as i32, base as i32);
+    for with_values in [1_i32, 0] {
+        let new = to.each_ref().map(|bytes| Memory::with(&vec![0_u8; bytes.len()]));
+        let mut buffer = 1_usize;
+        let call = |name: &str, last: usize| {
+            c!(
+                name,
+                handle,
+                m,
+                n,
+                entries,
+                values.address,
+                offsets.address,
+                inner.address,
+                new[0].address,
+                new[1].address,
+                new[2].address,
+                kind.0,
+                with_values,
+                base,
+                1_i32,
+                last
+            )
+        };
+        assert_eq!(call("cusparseCsr2cscEx2_bufferSize", into(&mut buffer)), 0);
+        assert_eq!((call("cusparseCsr2cscEx2", 0), buffer), (0, 0));
+        let found = new.each_ref().map(Memory::get);
+        if found[1..] != to[1..] || with_values == 1 && found[0] != to[0] {
+            return Err(format!("{rows} x {columns} by columns, type {}, base {base}, values {with_values}", kind.0));
+        }
+    }
+    let of_rows = Memory::with(&indices(&matrix.first_array(Format::Coordinates), false, 0));
+    assert_eq!(c!("cusparseXcsr2coo", handle, offsets.address, entries, m, of_rows.address, base), 0);
+    let expected = indices(&matrix.first_array(Format::Coordinates), false, base as usize);
+    if of_rows.get() != expected {
+        return Err(format!("{rows} x {columns}: rows of offsets, base {base}"));
+    }
+    let again = Memory::with(&vec![0_u8; from[1].len()]);
+    assert_eq!(c!("cusparseXcoo2csr", handle, of_rows.address, entries, m, again.address, base), 0);
+    let order = Memory::with(&[9_i32; 7]);
+    assert_eq!(c!("cusparseCreateIdentityPermutation", handle, 6_i32, order.address), 0);
+    assert_eq!(c!("cusparseDestroy", handle), 0);
+    if again.get() != from[1] || order.get() != [0, 1, 2, 3, 4, 5, 9] {
+        return Err(format!("{rows} x {columns}: offsets of rows, base {base}"));
+    }
+    // Nothing keeps an address of the host.
+    std::hint::black_box(at(&from));
+    Ok(())
+}

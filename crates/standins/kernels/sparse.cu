@@ -1,0 +1,341 @@
+// Kernels in place of cuSPARSE's: products of sparse and dense matrices, conversions. compile: sm_70
+//
+// A sparse matrix has lines (rows of CSR, columns of CSC) with offsets, or a line's number for each entry (COO). A dense
+// matrix has distances of rows and of columns, which say how it is stored and whether it is transposed. The y index of
+// CTAs is of columns. Loops are not unrolled: the file has each kernel for four types and as many architectures.
+
+using u64 = unsigned long long;
+using i64 = long long;
+
+template <class R> struct Complex {
+    R re, im;
+};
+using C = Complex<float>;
+using Z = Complex<double>;
+
+template <class R> __device__ Complex<R> operator+(Complex<R> x, Complex<R> y) { return {x.re + y.re, x.im + y.im}; }
+template <class R> __device__ Complex<R> operator*(Complex<R> x, Complex<R> y) {
+    return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+__device__ float conjugate(float x) { return x; }
+__device__ double conjugate(double x) { return x; }
+template <class R> __device__ Complex<R> conjugate(Complex<R> x) { return {x.re, -x.im}; }
+__device__ bool is_zero(float x) { return x == 0; }
+__device__ bool is_zero(double x) { return x == 0; }
+template <class R> __device__ bool is_zero(Complex<R> x) { return x.re == 0 && x.im == 0; }
+__device__ void add(float* to, float x) { atomicAdd(to, x); }
+__device__ void add(double* to, double x) { atomicAdd(to, x); }
+template <class R> __device__ void add(Complex<R>* to, Complex<R> x) {
+    atomicAdd(&to->re, x.re);
+    atomicAdd(&to->im, x.im);
+}
+template <class R> __device__ R shuffled(R x, int by) { return __shfl_down_sync(~0u, x, by); }
+template <class R> __device__ Complex<R> shuffled(Complex<R> x, int by) {
+    return {__shfl_down_sync(~0u, x.re, by), __shfl_down_sync(~0u, x.im, by)};
+}
+
+// A number of the program's: on the device, or a value.
+struct Scalar {
+    const void* pointer;
+    double re, im;
+};
+
+template <class T> struct Make {
+    static __device__ T of(double re, double) { return (T)re; }
+};
+template <class R> struct Make<Complex<R>> {
+    static __device__ Complex<R> of(double re, double im) { return {(R)re, (R)im}; }
+};
+template <class T> __device__ T value(const Scalar& x) {
+    return x.pointer ? *static_cast<const T*>(x.pointer) : Make<T>::of(x.re, x.im);
+}
+
+struct Sparse {
+    const void* offsets;  // of lines; of COO: the line of each entry
+    const void* indices;  // within the line
+    const void* values;
+    i64 lines, entries;
+    int wide_offsets, wide_indices;
+    int base;  // of all numbers
+    int coordinates;
+};
+
+struct Dense {
+    void* values;
+    i64 by_row, by_column;
+};
+
+// C = alpha op(A) op(B) + beta C; C is m x n.
+struct Product {
+    Sparse a;
+    Dense b, c;
+    Scalar alpha, beta;
+    i64 m, n;
+    int conjugate_a, conjugate_b;
+};
+
+__device__ i64 number(const void* from, int wide, i64 at) {
+    return wide ? static_cast<const i64*>(from)[at] : static_cast<const int*>(from)[at];
+}
+__device__ void put(void* to, int wide, i64 at, i64 x) {
+    if (wide) {
+        static_cast<i64*>(to)[at] = x;
+    } else {
+        static_cast<int*>(to)[at] = (int)x;
+    }
+}
+__device__ i64 offset(const Sparse& a, i64 line) { return number(a.offsets, a.wide_offsets, line) - a.base; }
+__device__ i64 index(const Sparse& a, i64 entry) { return number(a.indices, a.wide_indices, entry) - a.base; }
+template <class T> __device__ T& at(const Dense& x, i64 row, i64 column) {
+    return static_cast<T*>(x.values)[row * x.by_row + column * x.by_column];
+}
+template <class T> __device__ T entry(const Product& p, i64 at) {
+    T x = static_cast<const T*>(p.a.values)[at];
+    return p.conjugate_a ? conjugate(x) : x;
+}
+template <class T> __device__ T of_b(const Product& p, i64 row, i64 column) {
+    T x = at<T>(p.b, row, column);
+    return p.conjugate_b ? conjugate(x) : x;
+}
+__device__ i64 thread() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ i64 threads() { return (i64)gridDim.x * blockDim.x; }
+
+template <class T> __device__ void finish(const Product& p, i64 row, i64 column, T sum) {
+    T beta = value<T>(p.beta), &c = at<T>(p.c, row, column);
+    sum = value<T>(p.alpha) * sum;
+    c = is_zero(beta) ? sum : sum + beta * c;
+}
+
+// ------------------------------------------------------------------------------------------------ products
+
+// Lines are rows of C, which has one column: a warp has a row.
+template <class T> __device__ void warp_of_row(const Product& p) {
+    int lane = threadIdx.x % 32;
+    #pragma unroll 1
+    for (i64 row = thread() / 32; row < p.m; row += threads() / 32) {
+        T sum = Make<T>::of(0, 0);
+        i64 end = offset(p.a, row + 1);
+        #pragma unroll 1
+        for (i64 i = offset(p.a, row) + lane; i < end; i += 32) sum = sum + entry<T>(p, i) * of_b<T>(p, index(p.a, i), 0);
+        #pragma unroll 1
+        for (int by = 16; by > 0; by /= 2) sum = sum + shuffled(sum, by);
+        if (lane == 0) finish(p, row, 0, sum);
+    }
+}
+
+// The same with several columns: a thread has an element of C.
+template <class T> __device__ void thread_of_element(const Product& p) {
+    #pragma unroll 1
+    for (i64 row = thread(); row < p.m; row += threads())
+    #pragma unroll 1
+    for (i64 column = blockIdx.y; column < p.n; column += gridDim.y) {
+        T sum = Make<T>::of(0, 0);
+        i64 end = offset(p.a, row + 1);
+        #pragma unroll 1
+        for (i64 i = offset(p.a, row); i < end; i++) sum = sum + entry<T>(p, i) * of_b<T>(p, index(p.a, i), column);
+        finish(p, row, column, sum);
+    }
+}
+
+// C is scaled; then each entry adds its product.
+template <class T> __device__ void scale(const Product& p) {
+    T beta = value<T>(p.beta);
+    #pragma unroll 1
+    for (i64 row = thread(); row < p.m; row += threads())
+    #pragma unroll 1
+    for (i64 column = blockIdx.y; column < p.n; column += gridDim.y) {
+        T& c = at<T>(p.c, row, column);
+        c = is_zero(beta) ? Make<T>::of(0, 0) : beta * c;
+    }
+}
+
+// Lines are columns of op(A), or entries have coordinates: row `offsets`, column `indices`.
+template <class T> __device__ void add_products(const Product& p) {
+    T alpha = value<T>(p.alpha);
+    i64 items = p.a.coordinates ? p.a.entries : p.a.lines;
+    #pragma unroll 1
+    for (i64 line = thread(); line < items; line += threads())
+    #pragma unroll 1
+    for (i64 column = blockIdx.y; column < p.n; column += gridDim.y) {
+        if (p.a.coordinates) {
+            T x = alpha * entry<T>(p, line) * of_b<T>(p, index(p.a, line), column);
+            add(&at<T>(p.c, offset(p.a, line), column), x);
+        } else {
+            T b = alpha * of_b<T>(p, line, column);
+            i64 end = offset(p.a, line + 1);
+            #pragma unroll 1
+            for (i64 i = offset(p.a, line); i < end; i++) add(&at<T>(p.c, index(p.a, i), column), entry<T>(p, i) * b);
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ conversions
+
+// Entries to their places in C, where rows are lines.
+template <class T> __device__ void to_dense(const Product& p) {
+    i64 items = p.a.coordinates ? p.a.entries : p.a.lines;
+    #pragma unroll 1
+    for (i64 item = thread(); item < items; item += threads()) {
+        if (p.a.coordinates) {
+            at<T>(p.c, offset(p.a, item), index(p.a, item)) = entry<T>(p, item);
+        } else {
+            i64 end = offset(p.a, item + 1);
+            #pragma unroll 1
+            for (i64 i = offset(p.a, item); i < end; i++) at<T>(p.c, item, index(p.a, i)) = entry<T>(p, i);
+        }
+    }
+}
+
+// Numbers other than zero of each line of C.
+template <class T> __device__ void count(const Product& p, i64* counts) {
+    #pragma unroll 1
+    for (i64 line = thread(); line < p.m; line += threads()) {
+        i64 found = 0;
+        #pragma unroll 1
+        for (i64 i = 0; i < p.n; i++) found += !is_zero(at<T>(p.c, line, i));
+        counts[line] = found;
+    }
+}
+
+// Entries of C's numbers, from the places in `first` on.
+template <class T> __device__ void to_sparse(const Product& p, const i64* first) {
+    void* offsets = const_cast<void*>(p.a.offsets);
+    #pragma unroll 1
+    for (i64 line = thread(); line < p.m; line += threads()) {
+        i64 to = first[line];
+        if (!p.a.coordinates) put(offsets, p.a.wide_offsets, line, to + p.a.base);
+        #pragma unroll 1
+        for (i64 i = 0; i < p.n; i++) {
+            T x = at<T>(p.c, line, i);
+            if (is_zero(x)) continue;
+            if (p.a.coordinates) put(offsets, p.a.wide_offsets, to, line + p.a.base);
+            put(const_cast<void*>(p.a.indices), p.a.wide_indices, to, i + p.a.base);
+            static_cast<T*>(const_cast<void*>(p.a.values))[to] = x;
+            to++;
+        }
+        if (!p.a.coordinates && line == p.m - 1) put(offsets, p.a.wide_offsets, p.m, to + p.a.base);
+    }
+}
+
+// Entries of `a` by their index within lines: `next` has the place of the next one of each index.
+template <class T> __device__ void place(const Product& p, i64* next, int* lines, T* values) {
+    #pragma unroll 1
+    for (i64 line = thread(); line < p.a.lines; line += threads()) {
+        i64 end = offset(p.a, line + 1);
+        #pragma unroll 1
+        for (i64 i = offset(p.a, line); i < end; i++) {
+            i64 to = (i64)atomicAdd(reinterpret_cast<u64*>(&next[index(p.a, i)]), 1ull);
+            lines[to] = (int)line + p.a.base;
+            if (values) values[to] = entry<T>(p, i);
+        }
+    }
+}
+
+// Brings the entries of each of `p.m` new lines into order; `next` has their ends.
+template <class T> __device__ void sort(const Product& p, const i64* next, int* lines, T* values) {
+    #pragma unroll 1
+    for (i64 line = thread(); line < p.m; line += threads()) {
+        i64 begin = line ? next[line - 1] : 0, end = next[line];
+        #pragma unroll 1
+        for (i64 i = begin + 1; i < end; i++) {
+            int key = lines[i];
+            T x = values ? values[i] : Make<T>::of(0, 0);
+            i64 to = i;
+            #pragma unroll 1
+            for (; to > begin && lines[to - 1] > key; to--) {
+                lines[to] = lines[to - 1];
+                if (values) values[to] = values[to - 1];
+            }
+            lines[to] = key;
+            if (values) values[to] = x;
+        }
+    }
+}
+
+#define KERNEL(name, letter, T) \
+    extern "C" __global__ void standin_cusparse_##name##_##letter(Product p) { name<T>(p); }
+#define KERNELS(letter, T)                                                                                  \
+    KERNEL(warp_of_row, letter, T)                                                                          \
+    KERNEL(thread_of_element, letter, T)                                                                    \
+    KERNEL(scale, letter, T)                                                                                \
+    KERNEL(add_products, letter, T)                                                                         \
+    KERNEL(to_dense, letter, T)                                                                             \
+    extern "C" __global__ void standin_cusparse_count_##letter(Product p, i64* counts) { count<T>(p, counts); } \
+    extern "C" __global__ void standin_cusparse_to_sparse_##letter(Product p, const i64* first) {           \
+        to_sparse<T>(p, first);                                                                             \
+    }                                                                                                       \
+    extern "C" __global__ void standin_cusparse_place_##letter(Product p, i64* next, int* lines, T* values) { \
+        place(p, next, lines, values);                                                                      \
+    }                                                                                                       \
+    extern "C" __global__ void standin_cusparse_sort_##letter(Product p, const i64* next, int* lines, T* values) { \
+        sort(p, next, lines, values);                                                                       \
+    }
+KERNELS(s, float)
+KERNELS(d, double)
+KERNELS(c, C)
+KERNELS(z, Z)
+
+// Replaces `n` numbers by the sums of those before each; the sum of all follows them. One CTA.
+extern "C" __global__ void standin_cusparse_sums(i64* x, i64 n) {
+    __shared__ i64 part[256];
+    i64 before = 0;
+    #pragma unroll 1
+    for (i64 from = 0; from < n; from += blockDim.x) {
+        i64 i = from + threadIdx.x, own = i < n ? x[i] : 0;
+        part[threadIdx.x] = own;
+        __syncthreads();
+        #pragma unroll 1
+        for (int by = 1; by < blockDim.x; by *= 2) {
+            i64 other = threadIdx.x >= by ? part[threadIdx.x - by] : 0;
+            __syncthreads();
+            part[threadIdx.x] += other;
+            __syncthreads();
+        }
+        if (i < n) x[i] = before + part[threadIdx.x] - own;
+        before += part[blockDim.x - 1];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) x[n] = before;
+}
+
+// How many of `n` numbers are each index.
+extern "C" __global__ void standin_cusparse_histogram(const int* indices, i64 n, int base, i64* counts) {
+    #pragma unroll 1
+    for (i64 i = thread(); i < n; i += threads())
+        atomicAdd(reinterpret_cast<u64*>(&counts[indices[i] - base]), 1ull);
+}
+
+// Sums as numbers of 32 bits.
+extern "C" __global__ void standin_cusparse_narrow(const i64* x, i64 n, int base, int* to) {
+    #pragma unroll 1
+    for (i64 i = thread(); i < n; i += threads()) to[i] = (int)x[i] + base;
+}
+
+// Offsets of `m` rows from the sorted rows of `n` entries, and back.
+extern "C" __global__ void standin_cusparse_to_offsets(const int* rows, i64 n, i64 m, int base, int* offsets) {
+    #pragma unroll 1
+    for (i64 row = thread(); row <= m; row += threads()) {
+        i64 low = 0, high = n;
+        while (low < high) {
+            i64 middle = (low + high) / 2;
+            if (rows[middle] - base < row) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        offsets[row] = (int)low + base;
+    }
+}
+
+extern "C" __global__ void standin_cusparse_to_rows(const int* offsets, i64 m, int base, int* rows) {
+    #pragma unroll 1
+    for (i64 row = thread(); row < m; row += threads())
+        #pragma unroll 1
+        for (int i = offsets[row] - base; i < offsets[row + 1] - base; i++) rows[i] = (int)row + base;
+}
+
+extern "C" __global__ void standin_cusparse_identity(int n, int* to) {
+    #pragma unroll 1
+    for (i64 i = thread(); i < n; i += threads()) to[i] = (int)i;
+}
