@@ -163,6 +163,7 @@ crate::driver! {
     cuMemFreeAsync(address: Address, stream: Handle);
     cuMemcpyHtoDAsync_v2(device: Address, host: Address, bytes: usize, stream: Handle);
     cuMemcpyDtoHAsync_v2(host: Address, device: Address, bytes: usize, stream: Handle);
+    cuMemcpyDtoDAsync_v2(to: Address, from: Address, bytes: usize, stream: Handle);
     cuMemsetD8Async(address: Address, value: u8, bytes: usize, stream: Handle);
     cuStreamSynchronize(stream: Handle);
     // Of our driver only: the module with our kernels in place of a library's, in the current context.

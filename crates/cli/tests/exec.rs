@@ -359,6 +359,11 @@ fn our_cublas_is_taken_unless_it_is_not_wanted() {
         let theirs = run(other);
         assert_eq!(theirs.stdout, "status 3\n", "{}", theirs.stderr);
     }
+    // The processes of shares have the same libraries.
+    let points = path("points");
+    let shared = ["exec", "--split", "1", "--points", &points, "--own-libraries", "none", "--", &path("program")];
+    let shared = from(command(&[&shared[..], &[&path("libcublas.so.12")]].concat()).output().unwrap());
+    assert_eq!(shared.stdout, "status 3\n", "{}", shared.stderr);
     assert!(run("none,blas").stderr.contains("`none` excludes other values"));
 }
 

@@ -1,7 +1,7 @@
 //! What a `cufftHandle` stands for.
 
 use cabi::address::{Address, Handle};
-use cabi::stand_in::Gpu;
+use cabi::stand_in::{Gpu, driver};
 
 use crate::pass::{Axis, Device, Kind, Pass, Side, Tables};
 use crate::status::{Result, Status};
@@ -116,7 +116,9 @@ impl Plan {
         shape.check()?;
         self.tables.clear();
         self.shape = Some(shape);
-        let done = self.run(0, 0, false, true);
+        // Streams that do not wait for the one of the tables may execute the plan.
+        let wait = || Ok(driver("warpwright cuFFT")?.cuStreamSynchronize(0)?);
+        let done = self.run(0, 0, false, true).and_then(|()| wait());
         if done.is_err() {
             self.shape = None;
         }

@@ -278,6 +278,11 @@ fn attribute(which: c_int, bytes: usize) -> Result<usize> {
     usize::try_from(which).ok().filter(|which| *which < 4).ok_or(Status::INVALID_VALUE)
 }
 
+/// The index base of a `cusparseMatDescr_t`.
+pub fn legacy_base(handle: Handle) -> Result<c_int> {
+    with(&LEGACY, handle, |settings| Ok(settings[3]))
+}
+
 /// A setting of `cusparseMatDescr_t`: type, fill mode, diagonal, base.
 fn set_legacy(handle: Handle, which: usize, value: c_int, most: c_int) -> Result<()> {
     valid((0..=most).contains(&value))?;

@@ -11,6 +11,7 @@
 //! - `problem`: the argument of kernels, and their launches.
 //! - `product`: SpMV and SpMM.
 //! - `convert`: between formats, and between sparse and dense.
+//! - `sort`: entries in order.
 //! - `unsupported`: functions that say that they are not.
 //!
 //! A version's library is made by [`library!`].
@@ -24,6 +25,7 @@ mod descriptor;
 mod handle;
 mod problem;
 mod product;
+mod sort;
 mod status;
 mod unsupported;
 

@@ -160,3 +160,66 @@ pub fn by_columns(random: &mut Random) -> Result<(), String> {
     std::hint::black_box(at(&from));
     Ok(())
 }
+
+/// Entries in any order become sorted, with what is permuted like them.
+pub fn sorted(random: &mut Random) -> Result<(), String> {
+    let (rows, columns, base) = (1 + random.below(30), 1 + random.below(30), random.below(2));
+    let matrix = Sparse::draw(random, Kind(0), rows, columns);
+    let handle = handle();
+    let (m, n, count) = (rows as i32, columns as i32, matrix.entries.len() as i32);
+    let mut shuffled: Vec<(usize, usize)> = matrix.entries.iter().map(|(i, j, _)| (*i, *j)).collect();
+    (1..shuffled.len()).rev().for_each(|i| shuffled.swap(i, random.below(i + 1)));
+    let order: Vec<i32> = (0..count).map(|i| 1000 + i).collect();
+    let name = |entry: (usize, usize), entries: &[(usize, usize)]| {
+        1000 + entries.iter().position(|other| *other == entry).expect("it is there") as i32
+    };
+    let column = |entries: &[(usize, usize)], rows: bool| {
+        entries.iter().map(|(i, j)| (base + if rows { *i } else { *j }) as i32).collect::<Vec<_>>()
+    };
+    for by_row in [true, false] {
+        let mut expected = shuffled.clone();
+        expected.sort_by_key(|(i, j)| if by_row { (*i, *j) } else { (*j, *i) });
+        let [of_rows, of_columns] = [true, false].map(|rows| Memory::with(&column(&shuffled, rows)));
+        let permuted = Memory::with(&order);
+        let mut buffer = 1_usize;
+        let arrays = [of_rows.address, of_columns.address, permuted.address];
+        let name_of_size = "cusparseXcoosort_bufferSizeExt";
+        assert_eq!(c!(name_of_size, handle, m, n, count, arrays[0], arrays[1], into(&mut buffer)), 0);
+        assert_eq!(buffer, 0);
+        let sort = if by_row { "cusparseXcoosortByRow" } else { "cusparseXcoosortByColumn" };
+        assert_eq!(c!(sort, handle, m, n, count, arrays[0], arrays[1], arrays[2], 0_usize), 0);
+        let names: Vec<i32> = expected.iter().map(|entry| name(*entry, &shuffled)).collect();
+        if [of_rows.get(), of_columns.get(), permuted.get()]
+            != [column(&expected, true), column(&expected, false), names]
+        {
+            return Err(format!("{rows} x {columns}, base {base}: coordinates, by row {by_row}"));
+        }
+        // Lines whose entries are shuffled.
+        let line = |entry: &(usize, usize)| if by_row { entry.0 } else { entry.1 };
+        let mut in_lines = shuffled.clone();
+        in_lines.sort_by_key(line);
+        let lines = if by_row { rows } else { columns };
+        let offsets: Vec<i32> =
+            (0..=lines).map(|end| (base + in_lines.iter().filter(|entry| line(entry) < end).count()) as i32).collect();
+        let (offsets, inner, permuted) =
+            (Memory::with(&offsets), Memory::with(&column(&in_lines, !by_row)), Memory::with(&order));
+        let mut descriptor = 0_usize;
+        assert_eq!(c!("cusparseCreateMatDescr", into(&mut descriptor)), 0);
+        assert_eq!(c!("cusparseSetMatIndexBase", descriptor, base as i32), 0);
+        let (size, sort) = if by_row {
+            ("cusparseXcsrsort_bufferSizeExt", "cusparseXcsrsort")
+        } else {
+            ("cusparseXcscsort_bufferSizeExt", "cusparseXcscsort")
+        };
+        let arrays = [offsets.address, inner.address, permuted.address];
+        assert_eq!(c!(size, handle, m, n, count, arrays[0], arrays[1], into(&mut buffer)), 0);
+        let code = c!(sort, handle, m, n, count, descriptor, arrays[0], arrays[1], arrays[2], 0_usize);
+        assert_eq!([code, c!("cusparseDestroyMatDescr", descriptor)], [0; 2]);
+        let names: Vec<i32> = expected.iter().map(|entry| name(*entry, &in_lines)).collect();
+        if [inner.get(), permuted.get()] != [column(&expected, !by_row), names] {
+            return Err(format!("{rows} x {columns}, base {base}: lines, by row {by_row}"));
+        }
+    }
+    assert_eq!(c!("cusparseDestroy", handle), 0);
+    Ok(())
+}

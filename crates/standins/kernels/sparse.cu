@@ -335,6 +335,60 @@ extern "C" __global__ void standin_cusparse_to_rows(const int* offsets, i64 m, i
         for (int i = offsets[row] - base; i < offsets[row + 1] - base; i++) rows[i] = (int)row + base;
 }
 
+// ------------------------------------------------------------------------------------------------ sorting
+
+// Entries to the places of their lines, of which `next` has the next one: the index within the line, and the number of
+// the entry.
+extern "C" __global__ void standin_cusparse_scatter(const int* lines, const int* indices, i64 n, i64* next, int* keys,
+                                                    int* numbers) {
+    #pragma unroll 1
+    for (i64 i = thread(); i < n; i += threads()) {
+        i64 to = (i64)atomicAdd(reinterpret_cast<u64*>(&next[lines[i]]), 1ull);
+        keys[to] = indices[i];
+        numbers[to] = (int)i;
+    }
+}
+
+// Ends of `m` lines.
+extern "C" __global__ void standin_cusparse_ends(const int* offsets, i64 m, int base, i64* ends) {
+    #pragma unroll 1
+    for (i64 line = thread(); line < m; line += threads()) ends[line] = offsets[line + 1] - base;
+}
+
+// Sorts each of `m` lines by index, then by number.
+extern "C" __global__ void standin_cusparse_sort_pairs(i64 m, const i64* ends, int* keys, int* numbers) {
+    #pragma unroll 1
+    for (i64 line = thread(); line < m; line += threads()) {
+        i64 begin = line ? ends[line - 1] : 0, end = ends[line];
+        #pragma unroll 1
+        for (i64 i = begin + 1; i < end; i++) {
+            int key = keys[i], number = numbers[i];
+            i64 to = i;
+            #pragma unroll 1
+            for (; to > begin && (keys[to - 1] > key || keys[to - 1] == key && numbers[to - 1] > number); to--) {
+                keys[to] = keys[to - 1];
+                numbers[to] = numbers[to - 1];
+            }
+            keys[to] = key;
+            numbers[to] = number;
+        }
+    }
+}
+
+// Sorted entries back: `lines` if there are any, indices, and the numbers that `order` had at the entries' places.
+extern "C" __global__ void standin_cusparse_gather(i64 m, const i64* ends, const int* keys, const int* numbers,
+                                                   const int* old_order, int* lines, int* indices, int* order) {
+    #pragma unroll 1
+    for (i64 line = thread(); line < m; line += threads()) {
+        #pragma unroll 1
+        for (i64 i = line ? ends[line - 1] : 0; i < ends[line]; i++) {
+            if (lines) lines[i] = (int)line;
+            indices[i] = keys[i];
+            if (order) order[i] = old_order[numbers[i]];
+        }
+    }
+}
+
 extern "C" __global__ void standin_cusparse_identity(int n, int* to) {
     #pragma unroll 1
     for (i64 i = thread(); i < n; i += threads()) to[i] = (int)i;

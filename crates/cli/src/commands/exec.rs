@@ -76,19 +76,26 @@ const INJECTION: &str = "NVTX_INJECTION64_PATH";
 
 /// Runs the program.
 pub fn run(args: &Args) -> Outcome {
+    let families = families(&args.own_libraries)?;
     let program = args.program.first().filter(|_| !args.print_environment);
     let program = program.map(|name| program::find(name)).transpose()?;
     // Paths are absolute: the program may change its folder.
     let options = args.given.options()?.absolute().map_err(Failure::failed)?;
     check_files(&options, program.as_deref())?;
     if let Some((count, file)) = args.splitting.split.zip(program.as_deref()) {
-        let asked = exec_split::Asked { texts: args.given.texts(), options: &options, program: &args.program, file };
+        let own_libraries = if families.is_empty() { "none".to_owned() } else { families.join(",") };
+        let asked = exec_split::Asked {
+            texts: args.given.texts(),
+            options: &options,
+            program: &args.program,
+            file,
+            own_libraries: &own_libraries,
+        };
         return exec_split::run(&args.splitting, count, asked);
     }
     let mut environment = environment::of(&options)?;
     let mut libraries = Libraries::find()?;
     let path = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty());
-    let families = families(&args.own_libraries)?;
     let is_all = families.len() == FAMILIES.len();
     let folder = libraries.folder(is_all);
     let path = std::env::join_paths(std::iter::once(folder.clone()).chain(path.iter().flat_map(std::env::split_paths)));

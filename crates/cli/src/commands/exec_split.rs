@@ -52,6 +52,16 @@ pub struct Asked<'a> {
     pub program: &'a [OsString],
     /// Its file.
     pub file: &'a Path,
+    /// The value of `--own-libraries`.
+    pub own_libraries: &'a str,
+}
+
+impl Asked<'_> {
+    /// The options of the process for a share.
+    fn of_share(&self) -> impl Iterator<Item = OsString> {
+        let of_runs = of_runs(self.texts).into_iter().flat_map(|(row, values)| row.words(Way::Exec, &values));
+        of_runs.chain(["--own-libraries".into(), self.own_libraries.into()])
+    }
 }
 
 /// Runs the missing shares, and reports all.
@@ -156,6 +166,7 @@ fn identity(asked: &Asked<'_>) -> Result<Identity, Failure> {
     let mut parts = vec![lab::MODEL.to_owned(), version::TEXT.to_owned()];
     let here = std::env::current_dir().map_err(|e| Failure::failed(format!("the current folder is not known: {e}")))?;
     parts.push(here.display().to_string());
+    parts.push(asked.own_libraries.to_owned());
     for (row, values) in of_runs(asked.texts) {
         parts.push(row.name.to_owned());
         parts.extend(values.iter().map(|value| value.to_string_lossy().into_owned()));
@@ -216,7 +227,7 @@ fn timed(
     let (json, log) = (folder.path().join("report.json"), folder.path().join("log"));
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
     command.arg("exec");
-    command.args(of_runs(asked.texts).into_iter().flat_map(|(row, values)| row.words(Way::Exec, &values)));
+    command.args(asked.of_share());
     command.args(["--quiet", "--time", &choice(share), "--threads", &threads.max(1).to_string(), "--json"]);
     command.arg(&json).arg("--").args(asked.program).stdin(Stdio::null());
     if share.is_some() {
@@ -288,8 +299,7 @@ fn by_slurm(
     let program = std::env::current_exe().map_err(cannot)?;
     let own: [OsString; 5] =
         ["--split".into(), count.to_string().into(), "--points".into(), folder.clone().into(), "--quiet".into()];
-    let of_runs = of_runs(asked.texts).into_iter().flat_map(|(row, values)| row.words(Way::Exec, &values));
-    let command = [program.into(), "exec".into()].into_iter().chain(of_runs).chain(own);
+    let command = [program.into(), "exec".into()].into_iter().chain(asked.of_share()).chain(own);
     let text = |word: OsString| word.to_string_lossy().into_owned();
     let array = slurm::Array {
         name: slurm::name_of([identity.name().as_str(), &count.to_string()].into_iter(), &folder),
