@@ -229,7 +229,9 @@ pub struct Modern<M: WarpMask = u64> {
     /// Texture reads of each warp that a counter counts, in order: each with its counter, and whether it has its results
     /// (D5).
     textures: PerWarp<Vec<(InstId, u32, bool)>, M>,
-    board: AnyBoard<M>,
+    board: Box<AnyBoard<M>>,
+    /// Warps that the board knows: the others have had no instruction that it is asked about.
+    on_board: M,
     by_bits: bool,
     /// Units of double precision serve several sub-cores (D4).
     shares_dp: bool,
@@ -252,10 +254,18 @@ impl<M: WarpMask> Modern<M> {
             || self.shares_dp && flight.pipe == Pipe::of(Unit::Dp) && !flight.names().scheduling.counts_results()
     }
 
+    /// The board is asked about an instruction of its warp for the first time.
+    #[cold]
+    fn begin_on_board(&mut self, flight: Flight<'_>) {
+        self.on_board.insert(flight.warp);
+        let regs = &flight.code().program.regs;
+        on_board!(&mut *self.board, board => board.start_warp(flight.warp, regs));
+    }
+
     /// Offer of a warp whose oldest instruction is `oldest`.
     #[inline(always)]
     fn head(&self, oldest: Flight<'_>) -> Head {
-        let on_board = || on_board!(&self.board, board => board.hazard(oldest));
+        let on_board = || on_board!(&*self.board, board => board.hazard(oldest));
         let hazard = match self.goes_by_bits(oldest) {
             true if self.shares_dp => self.wait(oldest).or_else(on_board),
             true => self.wait(oldest),
@@ -376,7 +386,8 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
             coming: [M::NONE; 2],
             now: 0,
             textures: PerWarp::from_fn(|_| Vec::new()),
-            board: AnyBoard::of(config.dependences, spec),
+            board: Box::new(AnyBoard::of(config.dependences, spec)),
+            on_board: M::NONE,
             by_bits: config.dependences == Dependences::ControlBits && spec.honours_stall_counts(),
             shares_dp: !spec.has_own_units(Pipe::of(Unit::Dp)),
             warps: spec.sm.max_warps as usize,
@@ -398,7 +409,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         if self.by_bits {
             all.push(counters);
         } else {
-            all.extend(on_board!(&self.board, board => board.structures()));
+            all.extend(on_board!(&*self.board, board => board.structures()));
         }
         if self.register_cache {
             // Two banks of three positions; the number of a register and a warp to compare with.
@@ -408,11 +419,11 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         all
     }
 
-    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+    fn start_warp(&mut self, warp: WarpSlot, _: &RegFile) {
         debug_assert!(self.heads.is_empty(warp));
         self.counters[warp.index()] = Counters::NEW;
         self.coming.iter_mut().for_each(|warps| warps.remove(warp));
-        on_board!(&mut self.board, board => board.start_warp(warp, regs));
+        self.on_board.remove(warp);
     }
 
     #[inline]
@@ -423,6 +434,9 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
     #[inline(always)]
     fn insert(&mut self, flight: Flight<'_>) {
         let warp = flight.warp;
+        if (self.shares_dp || !self.goes_by_bits(flight)) && !self.on_board.contains(warp) {
+            self.begin_on_board(flight);
+        }
         self.buffer.push(warp, flight.id);
         if self.heads.is_empty(warp) {
             // It is the oldest.
@@ -482,7 +496,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
             }
         }
         if self.is_on_board(flight) {
-            on_board!(&mut self.board, board => board.on_issue(flight));
+            on_board!(&mut *self.board, board => board.on_issue(flight));
         }
         self.examine(window, warp);
     }
@@ -492,7 +506,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
         let flight = window.flight(id);
         let counted = self.goes_by_bits(flight) && self.decrement(flight.warp, flight.names().scheduling.counters()[1]);
         let may_end =
-            self.is_on_board(flight) && on_board!(&mut self.board, board => board.on_operands_read(window, id));
+            self.is_on_board(flight) && on_board!(&mut *self.board, board => board.on_operands_read(window, id));
         if counted | may_end {
             self.examine_if_stalled(window, flight.warp);
         }
@@ -509,7 +523,7 @@ impl<M: WarpMask> IssuePolicy for Modern<M> {
             }
         }
         if self.is_on_board(flight) {
-            on_board!(&mut self.board, board => board.on_writeback(flight));
+            on_board!(&mut *self.board, board => board.on_writeback(flight));
         }
         self.examine_if_stalled(flight.window, flight.warp);
     }

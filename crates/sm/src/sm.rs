@@ -143,6 +143,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         self.state.count_warps(self.issue.account.cycles());
         let launch = &env.kernels[kernel.index()];
         let state = &mut self.state;
+        self.fetch.source.catch_up(now);
         self.memory.prepare_kernel(&state.spec, (kernel, launch), state.ctas.is_empty());
         self.fetch.source.prepare_kernel(kernel, state.ctas.is_empty());
         let need = Resources::of_cta(&state.spec.sm, &launch.shape);
@@ -208,6 +209,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
 
     fn settle(&mut self, now: Cycle) {
         self.catch_up(now);
+        self.fetch.source.catch_up(now);
         self.issue.account.close_all();
         self.observer.settled(now);
     }

@@ -91,16 +91,14 @@ impl<M: WarpMask> Board for WarScoreboard<M> {
     type Config = Release;
 
     fn new(config: &Release, spec: &CoreSpec) -> Self {
-        let mut board = Self {
+        Self {
             writes: PendingWrites::default(),
             marked: PerWarp::new(RegSet::default()),
             counts: Vec::new(),
             stride: 0,
             release: *config,
             warps: spec.sm.max_warps as usize,
-        };
-        board.widen(RegSet::BOUND);
-        board
+        }
     }
 
     fn structures(&self) -> Vec<Structure> {
@@ -116,8 +114,9 @@ impl<M: WarpMask> Board for WarScoreboard<M> {
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
         self.writes.start_warp(warp, regs);
         debug_assert!(self.marked[warp.index()].is_empty(), "reads pending from a former warp");
-        if regs.count() > self.stride {
-            self.widen(regs.count().next_multiple_of(64));
+        let registers = regs.count().max(RegSet::BOUND);
+        if registers > self.stride {
+            self.widen(registers.next_multiple_of(64));
         }
     }
 

@@ -581,6 +581,13 @@ impl Cache {
         matches!(self.tags.probe(block, address, atoms, false), Probe::Hit(_))
     }
 
+    /// Whether a read of the sector (or line) of `address` would need nothing from the next level: the data are there or
+    /// requested. Nothing is counted.
+    pub fn is_served(&self, address: u64) -> bool {
+        let is_requested = || self.mshrs.find(address >> self.atom_shift).is_some() && self.misses_have_room(2);
+        self.holds(address) || is_requested()
+    }
+
     /// Record of a request that has just failed.
     #[inline]
     pub fn failure(&self, reason: FailReason) -> Refusal {

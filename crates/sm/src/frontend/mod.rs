@@ -67,6 +67,9 @@ pub trait FrontEnd<M: WarpMask>: Client + Send {
     /// The reply to a request of [`RequestKind::Instruction`] has come.
     fn receive(&mut self, _now: Cycle, _reply: &Request) {}
 
+    /// All cycles before `now` are over, and a stage or a report will see it: what has been left to do in them is done.
+    fn catch_up(&mut self, _now: Cycle) {}
+
     /// A CTA of a kernel comes to the SM, which is `alone` if no other is there.
     fn prepare_kernel(&mut self, _kernel: KernelId, _alone: bool) {}
 

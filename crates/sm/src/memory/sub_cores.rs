@@ -30,7 +30,7 @@
 //!
 //! Stall reasons: `memory_pipe_full` while a sub-core has five accesses.
 
-use super::load_store::LoadStoreUnit;
+use super::load_store::{LoadStoreUnit, Spent};
 use super::{MemoryCounters, MemoryStage, MemoryWires};
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
@@ -41,7 +41,6 @@ use crate::observe::observer::Observer;
 use crate::operands::OperandStage;
 use crate::outbox::{Client, Outbox};
 use crate::spec::{CoreSpec, Pipe};
-use config::Sm as SmConfig;
 use isa::{Access, KernelId, Space};
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist};
@@ -212,13 +211,8 @@ pub struct SubCoreMemory {
 impl SubCoreMemory {
     /// The stage of an SM of `spec`, with queues or without.
     pub fn with_queues(spec: &CoreSpec, queues: bool) -> Self {
-        let (mut of_unit, times) = (spec.clone(), Queues::of(spec));
-        if queues {
-            let SmConfig { l1d, shared, .. } = &mut of_unit.sm;
-            for (cycles, is_shared) in [(&mut l1d.latency_cycles, false), (&mut shared.latency_cycles, true)] {
-                *cycles = cycles.saturating_sub(times.before_unit(is_shared) as u32).max(1);
-            }
-        }
+        let times = Queues::of(spec);
+        let spent = |is_shared| if queues { times.before_unit(is_shared) as u32 } else { 0 };
         Self {
             queues: (0..spec.partitions).map(|_| Queue::default()).collect(),
             queued: 0,
@@ -226,7 +220,7 @@ impl SubCoreMemory {
             entry: Latches::new(spec, |_| spec.partitions as u32),
             free_at: 0,
             turn: 0,
-            unit: LoadStoreUnit::after(&of_unit, if queues { times.before_unit(false) } else { 0 }),
+            unit: LoadStoreUnit::after(spec, Spent { shared: spent(true), others: spent(false) }),
             leaving: VecDeque::with_capacity(LEAVING),
             reading: VecDeque::with_capacity(LEAVING),
             next: NEVER,
@@ -349,8 +343,9 @@ impl SubCoreMemory {
             return reads;
         }
         let enters = self.leaving.front().map_or(NEVER, |access| access.enters_at);
-        let ready = self.queues.iter().map(Queue::ready_at).min().unwrap_or(NEVER);
-        let passes = if self.leaving.len() == LEAVING { NEVER } else { ready.max(self.free_at) };
+        let has_room = self.queued > 0 && self.leaving.len() < LEAVING;
+        let ready = || self.queues.iter().map(Queue::ready_at).min().unwrap_or(NEVER);
+        let passes = if has_room { ready().max(self.free_at) } else { NEVER };
         passes.min(reads).min(enters)
     }
 }

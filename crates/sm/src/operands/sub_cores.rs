@@ -54,6 +54,8 @@ const BANKS: usize = 4;
 const POSITIONS: usize = 3;
 /// Cycles in which ports may be reserved, rounded up: a byte of a word each.
 const AHEAD: u32 = 8;
+/// Pipes, rounded up: a division takes the host long.
+const PIPES: usize = Pipe::COUNT.next_power_of_two();
 /// Cycles of reads.
 const READS: u32 = 3;
 
@@ -87,16 +89,25 @@ struct SubCore {
     allocate: Option<Passing>,
     reserved: Reserved,
     /// From when a latch of each pipe takes an instruction.
-    free_at: [Cycle; Pipe::COUNT],
+    free_at: [Cycle; PIPES],
     /// Pipes of which that may be later than now.
     busy: PipeSet,
     /// Accesses that have not left the queue of the memory stage.
     accesses: u8,
     /// Latches that are closed.
     closed: u64,
-    /// By position and bank.
-    cache: [[Option<(WarpSlot, RegId)>; BANKS]; POSITIONS],
+    /// By position and bank: see [`cached`].
+    cache: [[u32; BANKS]; POSITIONS],
 }
+
+/// The entry of the cache of operands with register `reg` of `warp`.
+#[inline(always)]
+fn cached(warp: WarpSlot, reg: RegId) -> u32 {
+    u32::from(warp.0) << 16 | u32::from(reg.0)
+}
+
+/// The entry without a register.
+const UNAVAILABLE: u32 = u32::MAX;
 
 /// The operand stage of all sub-cores.
 #[derive(Debug)]
@@ -120,11 +131,11 @@ impl SubCoreOperands {
             control: None,
             allocate: None,
             reserved: Reserved::default(),
-            free_at: [0; Pipe::COUNT],
+            free_at: [0; PIPES],
             busy: PipeSet::default(),
             accesses: 0,
             closed: 0,
-            cache: [[None; BANKS]; POSITIONS],
+            cache: [[UNAVAILABLE; BANKS]; POSITIONS],
         };
         // Units of double precision that serve several sub-cores are behind a queue.
         let has_own = |unit: &Unit| spec.has_own_units(Pipe::of(*unit));
@@ -184,7 +195,7 @@ impl SubCoreOperands {
             sub_core.control = Some((id, order, wires.oc_ex.id(flight.unit_pipe, partition)));
             if self.fixed.contains(flight.pipe) {
                 // It issued in the cycle before.
-                sub_core.free_at[flight.pipe.index()] = now - 1 + Cycle::from(flight.initiation_cycles);
+                sub_core.free_at[flight.pipe.index() % PIPES] = now - 1 + Cycle::from(flight.initiation_cycles);
                 sub_core.busy = sub_core.busy.with(flight.pipe);
             }
             sub_core.accesses += u8::from(self.settings.memory_queues && flight.unit_pipe == Pipe::MEM);
@@ -235,9 +246,10 @@ impl SubCoreOperands {
         let mut needed = [0u8; BANKS];
         let [low, high] = flight.banks().reads;
         if low | high != 0 {
-            for (bank, needed) in needed.iter_mut().enumerate().take(banks) {
-                *needed = (low >> bank & 1) as u8 + 2 * (high >> bank & 1) as u8;
-            }
+            // Bit by bit to bytes.
+            let spread = |bits: u32| bits.wrapping_mul(0x0020_4081) & 0x0101_0101;
+            let of_bank = (1 << banks) - 1;
+            needed = (spread(low as u32 & of_bank) + 2 * spread(high as u32 & of_bank)).to_le_bytes();
             if flight.banks().has_many {
                 needed = [0; BANKS];
                 let skipped = flight.route().skipped;
@@ -247,23 +259,24 @@ impl SubCoreOperands {
             }
         }
         let scheduling = flight.names().scheduling;
-        let cached = self.settings.register_cache && scheduling.has_slots() && !flight.is_routed;
+        let has_cache = self.settings.register_cache && scheduling.has_slots() && !flight.is_routed;
         let mut slots = [None; POSITIONS];
-        if cached {
+        if has_cache {
             for (position, slot) in slots.iter_mut().enumerate() {
                 let Some(reg) = scheduling.slot(position) else { continue };
                 let bank = reg.index() % banks;
-                if sub_core.cache[position][bank] == Some((flight.warp, reg)) {
+                if sub_core.cache[position][bank] == cached(flight.warp, reg) {
                     needed[bank] = needed[bank].saturating_sub(1);
                 }
                 *slot = Some((bank, reg));
             }
         }
         let reads = sub_core.reserved.take(now + 1, &needed[..banks], self.settings.ports)?;
-        if cached {
+        if has_cache {
             for (position, slot) in slots.iter().enumerate() {
                 let Some((bank, reg)) = *slot else { continue };
-                sub_core.cache[position][bank] = scheduling.keeps(position).then_some((flight.warp, reg));
+                let kept = scheduling.keeps(position);
+                sub_core.cache[position][bank] = if kept { cached(flight.warp, reg) } else { UNAVAILABLE };
             }
         }
         Some(reads)
@@ -277,7 +290,7 @@ impl SubCore {
     fn closed_at(&mut self, now: Cycle, (blocked, most): (bool, u8), mine: u64, latch: impl Fn(Pipe) -> u64) -> u64 {
         let mut closed = if self.accesses >= most { latch(Pipe::MEM) } else { 0 };
         for pipe in self.busy.iter() {
-            if self.free_at[pipe.index() % Pipe::COUNT] > now {
+            if self.free_at[pipe.index() % PIPES] > now {
                 closed |= latch(pipe);
             } else {
                 self.busy = self.busy.without(pipe);
@@ -362,8 +375,10 @@ impl<P: IssuePolicy> OperandStage<P> for SubCoreOperands {
 
     #[inline]
     fn access_left(&mut self, partition: usize) {
-        self.sub_cores[partition].accesses -= 1;
-        self.awake |= 1 << partition;
+        let accesses = &mut self.sub_cores[partition].accesses;
+        // The latch of the memory pipe opens.
+        self.awake |= u8::from(*accesses == self.most_accesses) << partition;
+        *accesses -= 1;
     }
 
     fn any_waits_for_unit(&self, partition: usize) -> bool {

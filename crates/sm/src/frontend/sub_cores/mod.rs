@@ -23,6 +23,9 @@
 //!   fetched from the next cycle on. On L0 hits the next instruction issues three cycles after the branch: fetch, decode,
 //!   issue. No source measures it, so a description may say more.
 //!
+//! Prefetched lines come to their sub-core without a tick of the SM: look-ups and replies that no warp waits for are left
+//! until a fetch, a line from L2 or a report may see what came of them.
+//!
 //! Sizes and times are keys of GPU descriptions ([`config::InstructionCaches`]), which a design may override
 //! ([`SubCoreFetch::with_caches`]). The instruction buffer must have room by single instructions
 //! ([`InstructionBuffer::with_fetches`](crate::InstructionBuffer::with_fetches)); the paper has 3 entries for each warp.
@@ -59,7 +62,7 @@ use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Counters, Cycle, NEVER};
 use mem::Request;
 use mem::cache::CacheCounters;
-use shared::SharedCache;
+use shared::{SharedCache, of_token};
 use sub_core::SubCore;
 
 /// The sub-cores' fetch stages and the cache that they share.
@@ -104,7 +107,12 @@ impl<M: WarpMask> SubCoreFetch<M> {
             sub_cores[core].receive(reply, wires);
         }
         let next_cycle = wires.now() + 1;
-        *due = shared.next_event(wires.now()).unwrap_or(NEVER);
+        let is_awaited = |token| {
+            let (core, id) = of_token(token);
+            sub_cores[core].awaits(id)
+        };
+        let any_awaited = sub_cores.iter().any(|core| core.awaited > 0);
+        *due = shared.next_event(wires.now(), any_awaited.then_some(is_awaited));
         for core in sub_cores.iter_mut() {
             let until = core.constants.end_hold(next_cycle);
             if until == Some(next_cycle) {
@@ -135,6 +143,9 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
         let is_due = self.due <= wires.now();
         let mut is_changed = is_due;
         if is_due || !wanting.is_empty() {
+            if self.shared.is_behind(wires.now()) {
+                self.catch_up(wires.now());
+            }
             let Self { sub_cores, shared, fetched, .. } = self;
             for core in sub_cores.iter_mut() {
                 if is_due {
@@ -177,6 +188,15 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
         self.due = now;
     }
 
+    #[inline(never)]
+    fn catch_up(&mut self, now: Cycle) {
+        let Self { sub_cores, shared, .. } = self;
+        shared.catch_up(now);
+        while let Some((core, reply)) = now.checked_sub(1).and_then(|last| shared.take_reply(last)) {
+            sub_cores[core].receive_prefetched(reply);
+        }
+    }
+
     fn prepare_kernel(&mut self, kernel: KernelId, alone: bool) {
         if self.last_kernel.replace(kernel) != Some(kernel) && alone {
             self.sub_cores.iter_mut().for_each(SubCore::invalidate);
@@ -198,6 +218,7 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
     fn has_constant(&mut self, now: Cycle, scheduler: usize, warp: WarpSlot, constant: ConstantOperand) -> bool {
         let is_there = self.sub_cores[scheduler].constants.look_up(now, warp, constant);
         if let Some((address, bytes, id)) = self.sub_cores[scheduler].constants.take_request() {
+            self.sub_cores[scheduler].awaited += 1;
             self.shared.request(now, scheduler, (address, bytes), SubCore::<M>::id_of_constant(id));
         }
         if !is_there {
@@ -284,8 +305,10 @@ impl<M: WarpMask> Client for SubCoreFetch<M> {
     }
 
     fn send(&mut self, outbox: &mut Outbox<'_>) {
-        self.shared.send(outbox);
-        self.due = 0;
+        if self.shared.may_send() {
+            self.shared.send(outbox);
+            self.due = 0;
+        }
     }
 }
 

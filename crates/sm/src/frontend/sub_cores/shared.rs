@@ -3,7 +3,7 @@
 use super::sizes::SubCoreCaches;
 use crate::outbox::Outbox;
 use crate::spec::SCHEDULERS;
-use kit::Cycle;
+use kit::{Cycle, NEVER};
 use mem::cache::{CacheCounters, CacheOutcome};
 use mem::{Cache, Level, Request, RequestKind};
 use std::collections::VecDeque;
@@ -23,6 +23,15 @@ pub(super) struct SharedCache {
     next_reply: Cycle,
     /// The first request was refused, and nothing has changed since.
     is_refused: bool,
+    /// Requests from the first on that L1 has, or has requested: nothing comes of their look-ups by itself.
+    served: usize,
+    /// The cycle of the last look-up.
+    looked_up: Cycle,
+}
+
+/// A request by its number, and the sub-core that it is from.
+pub(super) fn of_token(token: u32) -> (usize, u32) {
+    (token as usize % SCHEDULERS, token / SCHEDULERS as u32)
 }
 
 impl SharedCache {
@@ -36,6 +45,8 @@ impl SharedCache {
             replies: VecDeque::new(),
             next_reply: 0,
             is_refused: false,
+            served: 0,
+            looked_up: 0,
         }
     }
 
@@ -47,22 +58,42 @@ impl SharedCache {
         self.requests.push_back((enters + self.to_l1, (address, bytes, token)));
     }
 
+    /// Whether anything came in a cycle before `now` and has been left.
+    #[inline]
+    pub fn is_behind(&self, now: Cycle) -> bool {
+        let first = self.requests.front().filter(|_| !self.is_refused).map_or(NEVER, |request| request.0);
+        first < now || self.replies.front().is_some_and(|reply| reply.0 < now)
+    }
+
+    /// Looks up requests that came before cycle `now` and have been left, each in its cycle.
+    pub fn catch_up(&mut self, now: Cycle) {
+        while let Some(request) = self.requests.front().filter(|_| !self.is_refused)
+            && let at = request.0.max(self.looked_up + 1)
+            && at < now
+        {
+            self.look_up(at);
+        }
+    }
+
     /// Looks up the request that has come, one in a cycle.
     pub fn look_up(&mut self, now: Cycle) {
         let Some(&(_, (address, bytes, token))) = self.requests.front().filter(|r| r.0 <= now && !self.is_refused)
         else {
             return;
         };
+        self.looked_up = now;
         let (kind, from) = (RequestKind::Instruction, Level::L2);
         let request = Request { address, bytes, kind, local: false, byte_mask: u32::MAX, token, from };
         match self.l1.access(now, &request).outcome {
             CacheOutcome::Hit => self.reply(now, token),
-            CacheOutcome::Miss | CacheOutcome::Merged => {}
+            CacheOutcome::Merged => {}
+            CacheOutcome::Miss => self.served = 0,
             CacheOutcome::Fail(_) => {
-                self.is_refused = true;
+                (self.is_refused, self.served) = (true, 0);
                 return;
             }
         }
+        self.served = self.served.saturating_sub(1);
         self.requests.pop_front();
     }
 
@@ -74,8 +105,9 @@ impl SharedCache {
 
     /// A line has come from L2.
     pub fn receive(&mut self, now: Cycle, token: u32) {
+        self.catch_up(now);
         self.l1.fill(now, token);
-        self.is_refused = false;
+        (self.is_refused, self.served) = (false, 0);
         while let Some(waiter) = self.l1.pop_ready() {
             self.reply(now, waiter.token);
         }
@@ -85,14 +117,30 @@ impl SharedCache {
     pub fn take_reply(&mut self, now: Cycle) -> Option<(usize, u32)> {
         let token = self.replies.front().filter(|reply| reply.0 <= now)?.1;
         self.replies.pop_front();
-        Some((token as usize % SCHEDULERS, token / SCHEDULERS as u32))
+        Some(of_token(token))
     }
 
-    /// The next cycle after `now` in which something comes by time; none if nothing is under way but to and from L2.
-    pub fn next_event(&self, now: Cycle) -> Option<Cycle> {
-        let request = self.requests.front().filter(|_| !self.is_refused).map(|r| r.0);
-        let reply = self.replies.front().map(|r| r.0);
-        request.into_iter().chain(reply).min().map(|cycle| cycle.max(now + 1))
+    /// The next cycle after `now` in which something comes by time that a warp waits for, as `is_awaited` says of its token,
+    /// or that L1 has to request; [`NEVER`] if nothing is under way but to and from L2. The rest is left until it matters.
+    pub fn next_event(&mut self, now: Cycle, is_awaited: Option<impl Fn(u32) -> bool>) -> Cycle {
+        let mut next = NEVER;
+        if !self.is_refused {
+            while let Some((_, (address, ..))) = self.requests.get(self.served)
+                && self.l1.is_served(*address)
+            {
+                self.served += 1;
+            }
+            next = self.requests.get(self.served).map_or(NEVER, |request| request.0);
+        }
+        if let Some(is_awaited) = is_awaited {
+            if !self.is_refused {
+                let awaited = self.requests.iter().take(self.served).find(|(_, (.., token))| is_awaited(*token));
+                next = awaited.map_or(next, |request| request.0);
+            }
+            let awaited = self.replies.iter().find(|(_, token)| is_awaited(*token));
+            next = awaited.map_or(next, |reply| next.min(reply.0));
+        }
+        next.max(now + 1)
     }
 
     #[inline]
@@ -102,11 +150,12 @@ impl SharedCache {
 
     pub fn send(&mut self, outbox: &mut Outbox<'_>) {
         outbox.send_miss(&mut self.l1);
-        self.is_refused = false;
+        (self.is_refused, self.served) = (false, 0);
     }
 
     pub fn invalidate(&mut self) {
         self.l1.invalidate();
+        self.served = 0;
     }
 
     pub fn counters(&self) -> &CacheCounters {
@@ -115,5 +164,5 @@ impl SharedCache {
 }
 
 kit::persist! {
-    struct SharedCache { l1, requests, next_request, replies, next_reply, is_refused; skip to_l1, from_l1 }
+    struct SharedCache { l1, requests, next_request, replies, next_reply, is_refused, served, looked_up; skip to_l1, from_l1 }
 }

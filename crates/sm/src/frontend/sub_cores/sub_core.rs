@@ -29,6 +29,8 @@ pub(super) struct SubCore<M> {
     pub constants: ConstantCache<M>,
     /// Lines under way, each with its MSHR if L0 asked for it and not the stream buffer; by the id of the request.
     requested: Vec<Option<(u64, Option<u32>)>>,
+    /// Lines under way that warps wait for, of constants too.
+    pub awaited: u32,
 }
 
 impl<M: WarpMask> SubCore<M> {
@@ -44,11 +46,12 @@ impl<M: WarpMask> SubCore<M> {
             stream: StreamBuffer::new(caches.stream_buffer_lines, caches.l0.line_bytes),
             constants: ConstantCache::new(caches),
             requested: Vec::new(),
+            awaited: 0,
         }
     }
 
     /// Fetches for one of `wanting`: for the warp that issued last, else for the youngest. Returns it on a hit. Notes in
-    /// `is_changed` that it looked a line up: the stream may go on and a request be under way.
+    /// `is_changed` that the stream may go on or a request is under way.
     #[inline(always)]
     pub fn fetch<O: Observer>(
         &mut self,
@@ -71,13 +74,14 @@ impl<M: WarpMask> SubCore<M> {
         let outcome = match &mut self.l0 {
             None => CacheOutcome::Hit,
             Some(l0) => {
-                *is_changed = true;
                 let at_head = self.stream.take_head(line);
                 if at_head == Some(true) {
                     l0.preload(line, self.line_bytes);
                 }
+                *is_changed |= at_head.is_some();
                 let outcome = l0.access(wires.now(), &request).outcome;
                 if let Some(miss) = l0.pop_miss() {
+                    *is_changed = true;
                     self.request(wires.now(), line, miss.token, at_head.is_some(), shared);
                 }
                 outcome
@@ -100,6 +104,7 @@ impl<M: WarpMask> SubCore<M> {
         if !at_head {
             self.stream.restart(line);
         }
+        self.awaited += 1;
         match self.requested.iter_mut().flatten().find(|(requested, _)| *requested == line) {
             Some((_, waiting)) => *waiting = Some(mshr),
             None => self.send(now, line, Some(mshr), shared),
@@ -139,15 +144,33 @@ impl<M: WarpMask> SubCore<M> {
         2 * id + 1
     }
 
+    /// Whether a warp waits for the line of request `id`.
+    #[inline]
+    pub fn awaits(&self, id: u32) -> bool {
+        id % 2 == 1 || matches!(self.requested[id as usize / 2], Some((_, Some(_))))
+    }
+
+    /// The line of request `id`, which no warp awaits, has come.
+    pub fn receive_prefetched(&mut self, id: u32) {
+        debug_assert!(!self.awaits(id));
+        if let Some((line, _)) = self.requested[id as usize / 2].take() {
+            self.stream.receive(line);
+        }
+    }
+
     /// The line of request `id` has come.
     pub fn receive<O: Observer>(&mut self, id: u32, wires: &mut FetchWires<'_, M, O>) {
+        if !self.awaits(id) {
+            return self.receive_prefetched(id);
+        }
+        self.awaited -= 1;
         if id % 2 == 1 {
             self.constants.receive(wires.now(), id / 2);
             return wires.look_again(self.warps);
         }
-        let Some((line, mshr)) = self.requested[id as usize / 2].take() else { return };
+        let Some((_, Some(mshr))) = self.requested[id as usize / 2].take() else { return };
         wires.moved();
-        let Some((mshr, l0)) = mshr.zip(self.l0.as_mut()) else { return self.stream.receive(line) };
+        let Some(l0) = self.l0.as_mut() else { return };
         self.last_line = None;
         l0.fill(wires.now(), mshr);
         while let Some(waiter) = l0.pop_ready() {
@@ -172,7 +195,7 @@ impl<M: WarpMask> SubCore<M> {
 
 kit::persist! {
     struct [M: WarpMask] SubCore<M> {
-        last_issued, l0: part, last_line, hits_of_last_line, stream, constants, requested;
+        last_issued, l0: part, last_line, hits_of_last_line, stream, constants, requested, awaited;
         skip number, warps, line_bytes
     }
 }

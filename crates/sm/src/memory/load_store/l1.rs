@@ -131,10 +131,15 @@ impl L1 {
 
     /// The L1 that the description gives; none if it has no lines.
     pub fn new(config: &L1Data) -> Option<Self> {
+        Self::after(config, 0)
+    }
+
+    /// The same, `spent` of whose latency accesses have spent before they come.
+    pub fn after(config: &L1Data, spent: u32) -> Option<Self> {
         if config.cache.sets == 0 || config.cache.ways == 0 {
             return None;
         }
-        let latency = config.latency_cycles.max(1);
+        let latency = config.latency_cycles.saturating_sub(spent).max(1);
         let queue = || LookUps { due: NEVER, accesses: Ring::new() };
         // Where kernels choose its size, the first one does.
         let chosen = !config.shared_carveouts_bytes.is_empty();

@@ -60,6 +60,13 @@ pub(crate) const TOKEN_BYPASS: u32 = 1 << 31;
 /// L1.
 const CLIENTS: u32 = 5;
 
+/// Cycles that accesses to shared memory and others spend before they come to the unit. They are in the latencies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spent {
+    pub shared: u32,
+    pub others: u32,
+}
+
 /// The load/store unit: the usual [`MemoryStage`].
 #[derive(Debug)]
 pub struct LoadStoreUnit {
@@ -91,7 +98,7 @@ pub struct LoadStoreUnit {
 
 impl MemoryStage for LoadStoreUnit {
     fn new(spec: &CoreSpec) -> Self {
-        Self::after(spec, 0)
+        Self::after(spec, Spent::default())
     }
 
     #[inline(always)]
@@ -283,17 +290,17 @@ impl Client for LoadStoreUnit {
 }
 
 impl LoadStoreUnit {
-    /// The unit of an SM of `spec` to which accesses come `later` than instructions to other units, in cycles.
-    pub(super) fn after(spec: &CoreSpec, later: Cycle) -> Self {
+    /// The unit of an SM of `spec` to which accesses come later than instructions to other units.
+    pub(super) fn after(spec: &CoreSpec, spent: Spent) -> Self {
         let perfect = spec.sm.perfect_instruction_and_constant_caches;
         Self {
             dispatch: None,
             transactions: Transactions::new(),
             sending: Sending::new(),
-            shared: SharedPipe::new(spec),
-            l1: L1::new(&spec.sm.l1d),
+            shared: SharedPipe::new(spec, spent.shared),
+            l1: L1::after(&spec.sm.l1d, spent.others),
             constant: (!perfect).then(|| Cache::new(&spec.sm.constant_cache)),
-            constant_moves: ConstantMoves::new(spec, later),
+            constant_moves: ConstantMoves::new(spec, spent.others.into()),
             texture: Cache::new(&spec.sm.texture_cache),
             next_global: None,
             write_back: None,

@@ -21,8 +21,9 @@ pub(super) struct SharedPipe {
 }
 
 impl SharedPipe {
-    pub fn new(spec: &CoreSpec) -> Self {
-        let latency = spec.sm.shared.latency_cycles.max(1);
+    /// The pipe of an SM of `spec`, `spent` of whose latency accesses have spent before they come.
+    pub fn new(spec: &CoreSpec, spent: u32) -> Self {
+        let latency = spec.sm.shared.latency_cycles.saturating_sub(spent).max(1);
         let stages = latency as usize;
         Self { results: Ring::new(), next_result: NEVER, stages, latency: Cycle::from(latency) }
     }
