@@ -51,7 +51,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Keys that none of the descriptions has.
 const NOT_GIVEN: &[(&str, &str)] = &[
-    ("core", "the design that runs (`without_a_choice_the_core_is_the_descriptions` in `request`)"),
     ("launch.first_cluster", "what repeats of a comparison change by chance (`any_cluster_can_be_the_first` in `gpu`)"),
     ("launch.kernel_latency_ns", "in place of launch.kernel_latency_cycles, which is tried"),
     ("launch.profiled_cycles", "`--profiled-as` (`kernels_run_as_under_the_profiler` in `cli`)"),
