@@ -87,7 +87,7 @@ fn a_killed_run_is_resumed() {
 fn another_command_is_refused() {
     let place = Place::new();
     let checkpoint = place.option("--checkpoint=every=0s,file=", "a.checkpoint");
-    succeed(&["run", "vectoradd", "--quiet", &checkpoint]);
+    succeed(&["run", "vectoradd", "--quiet", "--core", "inorder", &checkpoint]);
     let file = place.path("a.checkpoint");
     let file = file.to_str().unwrap();
     let ran = run(&["run", "vectoradd", "--core", "ghost", "--resume", file]);

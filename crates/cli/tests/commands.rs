@@ -119,17 +119,17 @@ fn a_report_has_exactly_the_listed_statistics() {
     }
     let names = strings(&lists["stats"], "name");
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "each once: {names:?}");
-    // The figures of some designs alone come last; the usual core has none.
+    // The figures of some designs alone come last; the core in order has none.
     let (designs, usual): (Vec<&str>, Vec<&str>) =
         names.iter().copied().partition(|name: &&str| name.starts_with(OF_DESIGNS));
     assert_eq!(names, [usual.clone(), designs.clone()].concat());
-    for core in ["socgpu", "loog", "ideal"] {
+    for core in ["socgpu", "loog", "ideal", "modern"] {
         let report = json(&quick(&["--json", "--core", core]));
         let theirs = report["total"].as_object().unwrap().keys().filter(|name| name.starts_with(OF_DESIGNS));
         let theirs: Vec<&str> = theirs.map(String::as_str).collect();
         assert!(!theirs.is_empty() && theirs.iter().all(|name| designs.contains(name)), "{core}: {theirs:?}");
     }
-    let report = json(&quick(&["--json"]));
+    let report = json(&quick(&["--json", "--core", "inorder"]));
     assert_eq!(report["schema"], 2);
     assert_eq!(report["check"]["passed"], true);
     let kernels = report["kernels"].as_array().unwrap();

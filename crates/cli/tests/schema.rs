@@ -145,7 +145,7 @@ fn reports_follow_their_schema() {
     let sampled = check("run", &["run", "lud", "--time", "representative"]);
     assert!(sampled["sampling"]["untimed"].as_u64() > Some(0), "nothing is inferred");
     check("run", &["run", "lud", "--time", "ctas=1..2"]);
-    let hazards = check("run", &["run", "srad", "--registers", "allocated", "--audit"]);
+    let hazards = check("run", &["run", "srad", "--registers", "allocated", "--audit", "--core", "inorder"]);
     assert!(!hazards["audit"]["violations"].as_array().unwrap().is_empty(), "no violation to check");
 }
 

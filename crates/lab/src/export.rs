@@ -14,7 +14,7 @@ use std::sync::Arc;
 use trace::{Compression, NativeTrace, Recorder, Written};
 
 /// The core design on which traces are recorded.
-const CORE: &str = "inorder";
+pub const CORE_OF_TRACES: &str = "inorder";
 
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +52,11 @@ pub fn export(
     overwrite: bool,
     monitor: &mut dyn Monitor,
 ) -> Result<Export, RunError> {
-    if setup.core != CORE {
+    if setup.core != CORE_OF_TRACES {
         let core = &setup.core;
-        return Err(RunError::input(format!("traces are recorded on the core design `{CORE}`, not on `{core}`")));
+        return Err(RunError::input(format!(
+            "traces are recorded on the core design `{CORE_OF_TRACES}`, not on `{core}`"
+        )));
     }
     let path = place(directory, format, overwrite)?;
     match format {

@@ -7,7 +7,7 @@ use config::GpuConfig;
 use gpu::{StatInfo, Value};
 use isa::Form;
 use sm::scalar::ScalarCounts;
-use sm::{ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, IssuePolicy, WarpMask};
+use sm::{ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, FrontEnd, IssuePolicy, WarpMask};
 use std::sync::Arc;
 
 /// Something that can be done with any core design.
@@ -167,7 +167,9 @@ pub(crate) fn design_statistics(gpu: &GpuConfig) -> Vec<DesignStatistic> {
     impl ForCore for Collect<'_> {
         type Output = Vec<DesignStatistic>;
         fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output {
-            D::Issue::new(config, self.0).statistics()
+            let mut all = D::Issue::new(config, self.0).statistics();
+            all.extend(D::front_end(config, self.0).statistics());
+            all
         }
     }
     let Ok(spec) = CoreSpec::new(gpu, Form::Sass, CoreOptions::default()) else { return Vec::new() };

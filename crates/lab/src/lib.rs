@@ -75,7 +75,7 @@ pub use device::SimulatedDevice;
 pub use early_reads::{EarlyReadFinding, ReadChecker};
 pub use error::RunError;
 pub use exec::OutOfBounds;
-pub use export::{Export, TraceFormat, convert, export};
+pub use export::{CORE_OF_TRACES, Export, TraceFormat, convert, export};
 pub use for_core::{ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard, needs_ptx};
 pub use gpu::{HostThreads, StatInfo, Stats, Value};
 pub use kept::{KeptReport, identity_of};

@@ -2,6 +2,7 @@
 
 use crate::BadRequest;
 use crate::comparison::Column;
+use crate::option::Way;
 use crate::options::Options;
 use crate::shown::Recorded;
 use crate::values::distinct;
@@ -55,7 +56,8 @@ pub(crate) fn of_column(
         column.choice.apply(&column.gpu_path, &column.settings, column.scheduler.as_deref(), &called)?;
     column.settings = settings;
     if column.core.is_empty() {
-        gpu.usual_core().clone_into(&mut column.core);
+        let core = if options.way == Way::Trace { lab::CORE_OF_TRACES } else { gpu.usual_core() };
+        core.clone_into(&mut column.core);
         lab::check_core(&column.core).map_err(|e| BadRequest::new(format!("`core` of {}: {e}", gpu.name)))?;
     }
     check_places(options, &gpu)?;
