@@ -1,15 +1,27 @@
 //! The suite, executed without timing.
 
 use crate::host::{self, Host, Runs};
-use exec::{DeviceState, Launch};
-use isa::Program;
-use kit::BitSet;
+use exec::{DeviceState, Launch, Observer};
+use isa::{DynInst, Program};
+use kit::{BitSet, LaneMask};
+use std::ops::ControlFlow;
 use workloads::Form;
 use workloads::conformance::check_one;
 use workloads::device::{Device, DeviceError, ModuleCode, ModuleSource};
 use workloads::suite::{ALL, find};
 
-/// Executes each launch at once, CTA by CTA.
+/// Looks at no instruction.
+struct Blind;
+
+impl Observer for Blind {
+    const IS_BLIND: bool = true;
+
+    fn see(&mut self, _: LaneMask, _: &DynInst) -> ControlFlow<()> {
+        unreachable!("it is blind")
+    }
+}
+
+/// Executes each launch at once, CTA by CTA: observed, and again as nobody observes it.
 struct Functional {
     state: DeviceState,
     warp_instructions: u64,
@@ -34,6 +46,7 @@ impl Runs for Functional {
     fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
         let program = &*launch.kernel.program;
         let mut partly = BitSet::new(program.regs.count());
+        let undo = self.state.begin_undo();
         let stats = exec::run_observed(&mut self.state, launch, |live, inst| {
             if inst.mask != 0 && inst.mask != live {
                 program.dsts(program.inst(inst.pc)).iter().for_each(|r| {
@@ -41,7 +54,13 @@ impl Runs for Functional {
                 });
             }
         });
-        self.warp_instructions += stats.map_err(DeviceError::Fault)?.warp_instructions;
+        let stats = stats.map_err(DeviceError::Fault)?;
+        self.state.undo(undo);
+        let unseen = exec::run_ctas(&mut self.state, launch, 0..launch.grid.volume(), &mut Blind);
+        if unseen.map_err(DeviceError::Fault)? != Some(stats) {
+            return Err(host::other(format!("{}: other counts if nobody observes them", program.name)));
+        }
+        self.warp_instructions += stats.warp_instructions;
         unmarked(program, &partly).map_or(Ok(()), |problem| Err(host::other(problem)))
     }
 

@@ -85,13 +85,19 @@ fn add3_carrying(
     file.write(d, &out);
     for (p, least) in carry_out.into_iter().zip([1, 2]) {
         if p != Pred::TRUE {
-            let mut holds = 0;
-            for (i, bit) in LANE_BITS.iter().enumerate() {
-                holds |= u32::from(carries[i] >= least).wrapping_neg() & bit;
-            }
-            file.write_pred(p, holds);
+            file.write_pred(p, lanes_of_at_least(&carries, least));
         }
     }
+}
+
+/// A separate function, so that it is vectorised.
+#[inline(never)]
+fn lanes_of_at_least(column: &Column, least: u32) -> LaneMask {
+    let mut holds = 0;
+    for (i, bit) in LANE_BITS.iter().enumerate() {
+        holds |= u32::from(column[i] >= least).wrapping_neg() & bit;
+    }
+    holds
 }
 
 /// A step of a carry chain.
