@@ -61,16 +61,23 @@ pub struct DnMat {
     pub stride: i64,
 }
 
-/// A sparse vector, with which nothing is computed.
+/// A sparse vector.
 #[derive(Clone, Copy, Debug)]
-struct SpVec {
-    size: i64,
-    entries: i64,
-    indices: Address,
-    values: Address,
+pub struct SpVec {
+    pub size: i64,
+    pub entries: i64,
+    pub indices: Address,
+    pub values: Address,
     index_kind: c_int,
-    base: c_int,
-    kind: c_int,
+    pub base: c_int,
+    pub kind: c_int,
+}
+
+impl SpVec {
+    /// Whether indices have 64 bits.
+    pub const fn is_wide(&self) -> bool {
+        self.index_kind == 3
+    }
 }
 
 static SPARSE: Objects<SpMat> = Objects::none();
@@ -107,6 +114,11 @@ pub fn dense(handle: Handle) -> Result<DnMat> {
 /// The dense vector of a descriptor, as a column.
 pub fn vector(handle: Handle) -> Result<DnMat> {
     with(&VECTORS, handle, |vector| Ok(*vector))
+}
+
+/// The sparse vector of a descriptor.
+pub fn sparse_vector(handle: Handle) -> Result<SpVec> {
+    with(&SPARSE_VECTORS, handle, |vector| Ok(*vector))
 }
 
 fn is_wide(kind: c_int) -> Result<bool> {
@@ -261,7 +273,7 @@ fn get_sparse_vector(
     arrays: [Address; 2],
     kinds: [Address; 3],
 ) -> Result<()> {
-    let vector = with(&SPARSE_VECTORS, handle, |vector| Ok(*vector))?;
+    let vector = sparse_vector(handle)?;
     give(size, vector.size)?;
     give(entries, vector.entries)?;
     give(arrays[0], vector.indices)?;
@@ -406,7 +418,7 @@ both! {
         get_sparse_vector(handle, [size, entries], [indices, values], [index, base, kind])
     }
     fn cusparseSpVecGetValues | cusparseConstSpVecGetValues(handle: Handle, place: Address) {
-        give(place, with(&SPARSE_VECTORS, handle, |vector| Ok(vector.values))?)
+        give(place, sparse_vector(handle)?.values)
     }
 }
 
@@ -489,7 +501,7 @@ cabi::functions! {
         })
     }
     fn cusparseSpVecGetIndexBase(handle: Handle, place: Address) {
-        give(place, with(&SPARSE_VECTORS, handle, |vector| Ok(vector.base))?)
+        give(place, sparse_vector(handle)?.base)
     }
 
     fn cusparseCreateMatDescr(place: Address) { create(&LEGACY, place, [0; 4]) }

@@ -56,7 +56,7 @@ pub struct Problem {
     pub conjugate_a: i32,
     pub conjugate_b: i32,
 }
-cabi::plain!(Problem);
+cabi::plain!(Problem, Sparse);
 
 /// Kinds of values, by the numbers of `cudaDataType_t`.
 #[derive(Clone, Copy, PartialEq, Eq)]

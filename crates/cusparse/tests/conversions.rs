@@ -223,3 +223,41 @@ pub fn sorted(random: &mut Random) -> Result<(), String> {
     assert_eq!(c!("cusparseDestroy", handle), 0);
     Ok(())
 }
+
+/// Values of a dense vector at indices, and back.
+pub fn taken(random: &mut Random) -> Result<(), String> {
+    let (kind, wide, base, size) = (Kind::any(random), random.once_in(2), random.below(2), 1 + random.below(50));
+    let at: Vec<usize> = (0..size).filter(|_| random.once_in(3)).collect();
+    let numbers: Vec<Complex> = (0..size).map(|_| kind.number(random)).collect();
+    let bytes = |all: &[Complex]| all.iter().flat_map(|x| kind.encode(*x)).collect::<Vec<u8>>();
+    let taken: Vec<Complex> = at.iter().map(|i| numbers[*i]).collect();
+    let places = Memory::with(&indices(&at, wide, base));
+    let (x, y) = (Memory::with(&bytes(&vec![[0.0; 2]; at.len()])), Memory::with(&bytes(&numbers)));
+    let (mut sparse, mut dense) = (0_usize, 0_usize);
+    let (count, index, base) = (at.len() as i64, if wide { 3_i32 } else { 2 }, base as i32);
+    let made = c!(
+        "cusparseCreateSpVec",
+        into(&mut sparse),
+        size as i64,
+        count,
+        places.address,
+        x.address,
+        index,
+        base,
+        kind.0
+    );
+    assert_eq!([made, c!("cusparseCreateDnVec", into(&mut dense), size as i64, y.address, kind.0)], [0; 2]);
+    let handle = handle();
+    assert_eq!(c!("cusparseGather", handle, dense, sparse), 0);
+    let found = x.get();
+    let new = Memory::with(&bytes(&vec![[9.0, 0.0]; size]));
+    assert_eq!(c!("cusparseDnVecSetValues", dense, new.address), 0);
+    assert_eq!(c!("cusparseScatter", handle, sparse, dense), 0);
+    let spread: Vec<Complex> = (0..size).map(|i| if at.contains(&i) { numbers[i] } else { [9.0, 0.0] }).collect();
+    assert_eq!([c!("cusparseDestroySpVec", sparse), c!("cusparseDestroyDnVec", dense)], [0; 2]);
+    assert_eq!(c!("cusparseDestroy", handle), 0);
+    if found == bytes(&taken) && new.get() == bytes(&spread) {
+        return Ok(());
+    }
+    Err(format!("{count} of {size} values, type {}, wide {wide}, base {base}", kind.0))
+}

@@ -335,6 +335,25 @@ extern "C" __global__ void standin_cusparse_to_rows(const int* offsets, i64 m, i
         for (int i = offsets[row] - base; i < offsets[row + 1] - base; i++) rows[i] = (int)row + base;
 }
 
+// ------------------------------------------------------------------------------------------------ sparse vectors
+
+// x[i] = y[index i], and back: values of the size of T.
+template <class T> __device__ void take(const Sparse& x, T* y, bool back) {
+    #pragma unroll 1
+    for (i64 i = thread(); i < x.entries; i += threads()) {
+        T& value = static_cast<T*>(const_cast<void*>(x.values))[i];
+        T& other = y[index(x, i)];
+        if (back) {
+            other = value;
+        } else {
+            value = other;
+        }
+    }
+}
+extern "C" __global__ void standin_cusparse_take_4(Sparse x, float* y, int back) { take(x, y, back); }
+extern "C" __global__ void standin_cusparse_take_8(Sparse x, double* y, int back) { take(x, y, back); }
+extern "C" __global__ void standin_cusparse_take_16(Sparse x, double2* y, int back) { take(x, y, back); }
+
 // ------------------------------------------------------------------------------------------------ sorting
 
 // Entries to the places of their lines, of which `next` has the next one: the index within the line, and the number of
