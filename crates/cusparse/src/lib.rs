@@ -12,6 +12,7 @@
 //! - `product`: SpMV and SpMM.
 //! - `convert`: between formats, and between sparse and dense.
 //! - `sort`: entries in order.
+//! - `sum`: sums of two sparse matrices.
 //! - `unsupported`: functions that say that they are not.
 //!
 //! A version's library is made by [`library!`].
@@ -27,6 +28,7 @@ mod problem;
 mod product;
 mod sort;
 mod status;
+mod sum;
 mod unsupported;
 
 pub use handle::set_version;

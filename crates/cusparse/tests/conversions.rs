@@ -2,7 +2,7 @@
 
 use crate::case::{Format, Sparse};
 use crate::library::{Memory, at, into};
-use crate::number::{Complex, Kind, Random, indices};
+use crate::number::{Complex, Kind, Random, indices, plus, times};
 
 fn handle() -> usize {
     let mut handle = 0_usize;
@@ -260,4 +260,104 @@ pub fn taken(random: &mut Random) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{count} of {size} values, type {}, wide {wide}, base {base}", kind.0))
+}
+
+/// The sum of two matrices with their factors.
+pub fn summed(random: &mut Random) -> Result<(), String> {
+    let (kind, rows, columns) = (Kind::any(random), 1 + random.below(40), 1 + random.below(40));
+    let all = [0; 2].map(|_| Sparse::draw(random, kind, rows, columns));
+    let bases = [0; 3].map(|_| random.below(2));
+    let (factors, on_device) = ([kind.number(random), kind.number(random)], random.once_in(2));
+    let mut expected: Vec<(usize, usize, Complex, f64)> = Vec::new();
+    for (matrix, factor) in all.iter().zip(factors) {
+        for (i, j, x) in &matrix.entries {
+            let term = times(factor, *x);
+            let size = term[0].abs() + term[1].abs() + 1.0;
+            match expected.iter_mut().find(|entry| (entry.0, entry.1) == (*i, *j)) {
+                Some(entry) => (entry.2, entry.3) = (plus(entry.2, term), entry.3 + size),
+                None => expected.push((*i, *j, term, size)),
+            }
+        }
+    }
+    expected.sort_by_key(|entry| (entry.0, entry.1));
+    let handle = handle();
+    let descriptors = bases.map(|base| {
+        let mut descriptor = 0_usize;
+        assert_eq!(c!("cusparseCreateMatDescr", into(&mut descriptor)), 0);
+        assert_eq!(c!("cusparseSetMatIndexBase", descriptor, base as i32), 0);
+        descriptor
+    });
+    let stored = [0, 1].map(|which| {
+        let matrix = &all[which];
+        let values: Vec<u8> = matrix.entries.iter().flat_map(|entry| kind.encode(entry.2)).collect();
+        [
+            values,
+            indices(&matrix.first_array(Format::Rows), false, bases[which]),
+            indices(&matrix.second_array(Format::Rows), false, bases[which]),
+        ]
+        .map(|bytes| Memory::with(&bytes))
+    });
+    let [a, b] = stored.each_ref().map(|arrays| arrays.each_ref().map(|memory| memory.address));
+    let encoded = factors.map(|x| kind.encode(x));
+    let scalars = encoded.each_ref().map(|bytes| Memory::with(bytes));
+    let [alpha, beta] = [0, 1].map(|i| if on_device { scalars[i].address } else { at(encoded[i].as_slice()) });
+    assert_eq!(c!("cusparseSetPointerMode", handle, i32::from(on_device)), 0);
+    let (m, n, [of_a, of_b, of_c]) = (rows as i32, columns as i32, descriptors);
+    let [count_a, count_b] = all.each_ref().map(|matrix| matrix.entries.len() as i32);
+    let new = [expected.len() * kind.bytes(), 4 * (rows + 1), 4 * expected.len()].map(|n| Memory::with(&vec![0_u8; n]));
+    let c_at = new.each_ref().map(|memory| memory.address);
+    let (mut total, total_on_device) = (0_i32, Memory::with(&[0_i32]));
+    let total_at = if on_device { total_on_device.address } else { into(&mut total) };
+    let counted = c!(
+        "cusparseXcsrgeam2Nnz",
+        handle,
+        m,
+        n,
+        of_a,
+        count_a,
+        a[1],
+        a[2],
+        of_b,
+        count_b,
+        b[1],
+        b[2],
+        of_c,
+        c_at[1],
+        total_at,
+        0_usize
+    );
+    let found = if on_device { total_on_device.get()[0] } else { std::hint::black_box(total) };
+    if (counted, found) != (0, expected.len() as i32) {
+        return Err(format!("sum: {found} entries, not {}, status {counted}", expected.len()));
+    }
+    let (size, sum) = match kind.0 {
+        0 => ("cusparseScsrgeam2_bufferSizeExt", "cusparseScsrgeam2"),
+        1 => ("cusparseDcsrgeam2_bufferSizeExt", "cusparseDcsrgeam2"),
+        4 => ("cusparseCcsrgeam2_bufferSizeExt", "cusparseCcsrgeam2"),
+        _ => ("cusparseZcsrgeam2_bufferSizeExt", "cusparseZcsrgeam2"),
+    };
+    let mut buffer = 1_usize;
+    for (name, last) in [(size, into(&mut buffer)), (sum, 0)] {
+        let code = c!(
+            name, handle, m, n, alpha, of_a, count_a, a[0], a[1], a[2], beta, of_b, count_b, b[0], b[1], b[2], of_c,
+            c_at[0], c_at[1], c_at[2], last
+        );
+        assert_eq!(code, 0, "{name}");
+    }
+    assert_eq!(std::hint::black_box(buffer), 0);
+    for descriptor in descriptors {
+        assert_eq!(c!("cusparseDestroyMatDescr", descriptor), 0);
+    }
+    assert_eq!(c!("cusparseDestroy", handle), 0);
+    let result = Sparse { rows, columns, entries: expected.iter().map(|(i, j, x, _)| (*i, *j, *x)).collect() };
+    let arrays = [result.first_array(Format::Rows), result.second_array(Format::Rows)];
+    let [values, offsets, inner] = new.each_ref().map(Memory::get);
+    let near = values.chunks(kind.bytes()).zip(&expected).all(|(bytes, (.., x, size))| {
+        let found = kind.decode(bytes);
+        (0..2).all(|part| (found[part] - x[part]).abs() <= 8.0 * kind.unit() * size)
+    });
+    if near && [offsets, inner] == arrays.map(|all| indices(&all, false, bases[2])) {
+        return Ok(());
+    }
+    Err(format!("sum of {rows} x {columns}, type {}, bases {bases:?}, values are right: {near}", kind.0))
 }

@@ -41,11 +41,12 @@ fn random_calls() {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9) ^ number.wrapping_mul(0x0100_0000_01b3));
         random.below(2);
         select(devices[random.below(devices.len())]);
-        let done = match number % 8 {
+        let done = match number % 9 {
             0 => conversions::dense(&mut random),
             1 => conversions::by_columns(&mut random),
             2 => conversions::sorted(&mut random),
             3 => conversions::taken(&mut random),
+            4 => conversions::summed(&mut random),
             _ => Case::draw(&mut random).run(),
         };
         if let Err(why) = done {

@@ -4,6 +4,8 @@
 // matrix has distances of rows and of columns, which say how it is stored and whether it is transposed. The y index of
 // CTAs is of columns. Loops are not unrolled: the file has each kernel for four types and as many architectures.
 
+#include <cstdint>
+
 using u64 = unsigned long long;
 using i64 = long long;
 
@@ -334,6 +336,54 @@ extern "C" __global__ void standin_cusparse_to_rows(const int* offsets, i64 m, i
         #pragma unroll 1
         for (int i = offsets[row] - base; i < offsets[row + 1] - base; i++) rows[i] = (int)row + base;
 }
+
+// ------------------------------------------------------------------------------------------------ sums
+
+// Calls `each` for the indices of a line of two sorted matrices, with the entry of each or -1.
+template <class F> __device__ void merge(const Sparse& a, const Sparse& b, i64 line, F each) {
+    i64 i = offset(a, line), j = offset(b, line), end_i = offset(a, line + 1), end_j = offset(b, line + 1);
+    #pragma unroll 1
+    while (i < end_i || j < end_j) {
+        i64 x = i < end_i ? index(a, i) : INT64_MAX, y = j < end_j ? index(b, j) : INT64_MAX;
+        each(min(x, y), x <= y ? i : -1, y <= x ? j : -1);
+        i += x <= y, j += y <= x;
+    }
+}
+
+extern "C" __global__ void standin_cusparse_merge_count(Sparse a, Sparse b, i64* counts) {
+    #pragma unroll 1
+    for (i64 line = thread(); line < a.lines; line += threads()) {
+        i64 count = 0;
+        merge(a, b, line, [&](i64, i64, i64) { count++; });
+        counts[line] = count;
+    }
+}
+
+// Entries of alpha A + beta B from the places in `offsets` on.
+template <class T>
+__device__ void merge_values(const Product& p, const Sparse& b, const int* offsets, int base, int* indices, T* values) {
+    T alpha = value<T>(p.alpha), beta = value<T>(p.beta);
+    #pragma unroll 1
+    for (i64 line = thread(); line < p.a.lines; line += threads()) {
+        i64 to = offsets[line] - base;
+        merge(p.a, b, line, [&](i64 index, i64 i, i64 j) {
+            T sum = Make<T>::of(0, 0);
+            if (i >= 0) sum = alpha * static_cast<const T*>(p.a.values)[i];
+            if (j >= 0) sum = sum + beta * static_cast<const T*>(b.values)[j];
+            indices[to] = (int)index + base;
+            values[to++] = sum;
+        });
+    }
+}
+#define MERGE(letter, T)                                                                                          \
+    extern "C" __global__ void standin_cusparse_merge_##letter(Product p, Sparse b, const int* offsets, int base, \
+                                                               int* indices, T* values) {                         \
+        merge_values(p, b, offsets, base, indices, values);                                                       \
+    }
+MERGE(s, float)
+MERGE(d, double)
+MERGE(c, C)
+MERGE(z, Z)
 
 // ------------------------------------------------------------------------------------------------ sparse vectors
 
