@@ -26,6 +26,10 @@ trait Words {
     fn uniform(&mut self) -> f32 {
         unit_single(self.bits())
     }
+    /// A number from the upper 32 bits.
+    fn upper(&mut self) -> f64 {
+        self.fraction()
+    }
     fn uniform_double(&mut self) -> f64 {
         let (low, high) = (self.bits(), self.bits());
         unit_long((low ^ (high << 21)) << 11)
@@ -92,8 +96,11 @@ impl Words for Philox {
     }
 }
 
-/// A word that is there, with this number of bits.
-struct One(u64, usize);
+/// A word that is there, with this number of bits, and what is added to it for a double.
+struct One(u64, usize, f64);
+
+/// A half of a unit of 32 bits.
+const HALF: f64 = UNIT / 2.0;
 
 impl Words for One {
     const PAIRS: bool = false;
@@ -106,8 +113,12 @@ impl Words for One {
     fn uniform(&mut self) -> f32 {
         unit_single(self.0 >> (self.1 - 32))
     }
+    #[allow(clippy::cast_precision_loss, reason = "a word of 32 bits")]
     fn uniform_double(&mut self) -> f64 {
-        self.fraction()
+        if self.1 == 64 { unit_long(self.0) } else { (self.0 as f64).mul_add(UNIT, self.2) }
+    }
+    fn upper(&mut self) -> f64 {
+        unit(self.0 >> (self.1 - 32))
     }
 }
 
@@ -155,7 +166,7 @@ pub fn draw(kind: Kind, output: Output, call: &Draw, states: &mut States) -> Res
         }
         Kind::Mt19937 => {
             let twister = states.twister.get_or_insert_with(|| Twister::new(call.seed));
-            range.into_iter().try_for_each(|item| to.put(item, &mut One(twister.next().into(), 32)))?;
+            range.into_iter().try_for_each(|item| to.put(item, &mut One(twister.next().into(), 32, HALF)))?;
         }
         Kind::Sobol32 | Kind::Sobol64 => {
             let bits = kind.quasi_bits().unwrap_or(32);
@@ -166,7 +177,7 @@ pub fn draw(kind: Kind, output: Output, call: &Draw, states: &mut States) -> Res
                     let gray = at ^ (at >> 1);
                     let value = directions.iter().enumerate().filter(|(bit, _)| gray >> bit & 1 == 1);
                     let value = value.fold(0, |value, (_, direction)| value ^ direction);
-                    to.put(dimension * points + point, &mut One(value, bits))?;
+                    to.put(dimension * points + point, &mut One(value, bits, UNIT))?;
                 }
             }
         }
@@ -210,8 +221,9 @@ impl Sink<'_> {
             Output::Normal | Output::NormalDouble => {
                 let mut next = || match self.output {
                     Output::Normal if W::PAIRS => f64::from(words.uniform()),
-                    Output::Normal => words.fraction(),
-                    _ => words.uniform_double(),
+                    Output::Normal => words.upper(),
+                    _ if W::PAIRS => words.uniform_double(),
+                    _ => words.fraction(),
                 };
                 if !W::PAIRS {
                     return self.normal(item, inverse_normal(next()));

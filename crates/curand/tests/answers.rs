@@ -138,6 +138,9 @@ fn numbers_are_the_ones_of_curand() {
             let count = if double[1].is_nan() { 1 } else { 2 };
             near(&Generator::new(kind, on_host).doubles(count), &double[..count], 3e-16);
         }
+        let first = [2.0_f64.powi(-32), 0.5 + 2.0_f64.powi(-32)];
+        near(&Generator::new(SOBOL32, on_host).doubles(2), &first, 0.0);
+        near(&wide(Generator::new(SOBOL64, on_host).normal(2)), &[-6.337_957_382, 0.0], 1e-6);
         let sobol = Generator::new(SOBOL32, on_host);
         near(&wide(sobol.normal(4)), &[-6.337_957_382, 0.0, 0.674_489_736_6, -0.674_489_736_6], 1e-6);
     }

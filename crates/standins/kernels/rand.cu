@@ -129,7 +129,14 @@ template <class T> struct One {
     __device__ float uniform() const { return unit((u32)(value >> (8 * sizeof(T) - 32))); }
     __device__ double fraction() const { return unit_double(value); }
     __device__ double uniform_double() const { return unit_double(value); }
+    __device__ double upper() const { return unit_double((u32)(value >> (8 * sizeof(T) - 32))); }
 };
+
+// A Sobol number of 32 bits: doubles are a whole unit above it, as cuRAND has them.
+struct Sobol32 : One<u32> {
+    __device__ double uniform_double() const { return fma((double)value, 0x1p-32, 0x1p-32); }
+};
+struct Sobol64 : One<u64> {};
 
 // ------------------------------------------------------------------------------------------------ distributions
 
@@ -182,7 +189,7 @@ struct Normal {
             put_normal(draw, 2 * item, radius * sine);
             put_normal(draw, 2 * item + 1, radius * cosine);
         } else {
-            put_normal(draw, item, (float)inverse_normal(g.fraction()));
+            put_normal(draw, item, (float)inverse_normal(g.upper()));
         }
     }
 };
@@ -196,7 +203,7 @@ struct NormalDouble {
             put_normal(draw, 2 * item, pair.x);
             put_normal(draw, 2 * item + 1, pair.y);
         } else {
-            put_normal(draw, item, inverse_normal(g.uniform_double()));
+            put_normal(draw, item, inverse_normal(g.fraction()));
         }
     }
 };
@@ -259,13 +266,13 @@ template <class D> __device__ void by_blocks(const Draw& draw) {
 }
 
 // All points of a dimension, then those of the next one.
-template <class T, class D> __device__ void by_points(const Draw& draw) {
+template <class T, class G, class D> __device__ void by_points(const Draw& draw) {
     u64 points = draw.items / draw.dimensions;
     #pragma unroll 1
     for (u64 item = thread(); item < draw.items; item += threads()) {
         u64 at = draw.position + item % points;
         const T* directions = reinterpret_cast<const T*>(draw.states) + item / points * (8 * sizeof(T));
-        One<T> g{0};
+        G g{0};
         u64 gray = at ^ (at >> 1);
         #pragma unroll 1
         for (int bit = 0; bit < (int)(8 * sizeof(T)) && gray >> bit; bit++)
@@ -327,8 +334,8 @@ template <class D> __device__ void by_twister(const Draw& draw) {
     KERNEL(mrg32k3a, distribution, (by_lanes<Mrg32k3a, D>))                 \
     KERNEL(philox, distribution, by_blocks<D>)                              \
     KERNEL(mt19937, distribution, by_twister<D>)                            \
-    KERNEL(sobol32, distribution, (by_points<u32, D>))                      \
-    KERNEL(sobol64, distribution, (by_points<u64, D>))
+    KERNEL(sobol32, distribution, (by_points<u32, Sobol32, D>))                      \
+    KERNEL(sobol64, distribution, (by_points<u64, Sobol64, D>))
 GENERATOR(bits, Bits)
 GENERATOR(uniform, Uniform)
 GENERATOR(uniform_double, UniformDouble)
