@@ -130,12 +130,8 @@ impl L1 {
     }
 
     /// The L1 that the description gives; none if it has no lines.
-    pub fn new(config: &L1Data) -> Option<Self> {
-        Self::after(config, 0)
-    }
-
-    /// The same, `spent` of whose latency accesses have spent before they come.
-    pub fn after(config: &L1Data, spent: u32) -> Option<Self> {
+    /// Accesses have spent `spent` cycles of its latency before they come.
+    pub fn new(config: &L1Data, spent: u32) -> Option<Self> {
         if config.cache.sets == 0 || config.cache.ways == 0 {
             return None;
         }
@@ -262,7 +258,7 @@ mod tests {
         for (fences_invalidate, keeps) in [(InvalidatingFences::All, true), (InvalidatingFences::Device, false)] {
             let gpu = config::load("accel-sim/v100").unwrap();
             let mut l1 =
-                L1::new(&L1Data { fences_invalidate, shared_carveouts_bytes: Vec::new(), ..gpu.sm.l1d }).unwrap();
+                L1::new(&L1Data { fences_invalidate, shared_carveouts_bytes: Vec::new(), ..gpu.sm.l1d }, 0).unwrap();
             let read = |l1: &mut L1| {
                 let (address, bytes, kind) = (0x1000, 32, RequestKind::Read);
                 let request = Request { address, bytes, kind, local: false, byte_mask: 0, token: 0, from: Level::L2 };

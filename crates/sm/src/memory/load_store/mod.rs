@@ -19,12 +19,13 @@
 //!   for that unless [`config::Issue::fences_wait_for`] is `registers`, as in GPGPU-Sim.
 //! - D-LS4: an asynchronous copy is a load without registers; writing shared memory takes no time.
 //! - D-LS5: reductions without a result get replies like atomics.
-//! - D-LS7: the result of a constant load of machine code comes when it would from another unit: its hit takes the
-//!   latency of its class, or its own, and a cycle for each further pass.
 //! - D-LS6: a texture read that filters touches two texels per lane, diagonally across, of the four or
 //!   eight that it blends. Filtering itself takes no time.
+//! - D-LS7: the result of a constant load of machine code comes when it would from another unit: its hit takes the
+//!   latency of its class, or its own, and a cycle for each further pass.
 
 mod cached;
+mod constant_moves;
 mod dispatch;
 mod global;
 mod l1;
@@ -41,7 +42,7 @@ use crate::operands::OperandStage;
 use crate::outbox::{Client, Outbox};
 use crate::spec::CoreSpec;
 use crate::state::State;
-use cached::ConstantMoves;
+use constant_moves::ConstantMoves;
 use dispatch::{Dispatch, Path, Sending};
 use isa::{Access, DynInst, KernelId, Space, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist, each, part};
@@ -298,7 +299,7 @@ impl LoadStoreUnit {
             transactions: Transactions::new(),
             sending: Sending::new(),
             shared: SharedPipe::new(spec, spent.shared),
-            l1: L1::after(&spec.sm.l1d, spent.others),
+            l1: L1::new(&spec.sm.l1d, spent.others),
             constant: (!perfect).then(|| Cache::new(&spec.sm.constant_cache)),
             constant_moves: ConstantMoves::new(spec, spent.others.into()),
             texture: Cache::new(&spec.sm.texture_cache),
