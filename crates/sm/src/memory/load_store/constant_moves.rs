@@ -45,7 +45,8 @@ impl ConstantMoves {
 
     /// Takes a result that is there in cycle `now`.
     pub fn take(&mut self, now: Cycle) -> Option<InstId> {
-        let (_, id) = self.results.pop_front_if(|(due, _)| *due <= now)?;
+        let id = self.results.front().filter(|(due, _)| *due <= now)?.1;
+        self.results.pop_front();
         self.next = self.results.front().map_or(NEVER, |(due, _)| *due);
         Some(id)
     }
