@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let form = if form == "sass" { Form::Sass } else { Form::Ptx };
     let size = Size::ALL.into_iter().find(|known| known.name() == size).ok_or("no such size")?;
     for name in names {
-        let workload = workloads::suite::find(name).ok_or_else(|| format!("no workload `{name}`"))?;
+        let workload = workloads::suite::find(name)?;
         let newest = workload.module.cubins().map(|cubin| cubin.sm).max().unwrap_or(0);
         let sm_version = if form == Form::Sass { newest } else { 0 };
         let rates = Rates { state: host::memory(), launches: 0, warp_instructions: 0, seconds: 0.0, sm_version };

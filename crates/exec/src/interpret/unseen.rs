@@ -119,6 +119,7 @@ pub(crate) fn execute_machine_code_unseen(
             let Some(Guarded { op, guard }) = code.get(pc as usize) else { break 'whole };
             let mask = executing(&file, *guard, active);
             file.mask = mask;
+            let mut counted = mask;
             if !compute(op, &mut file) {
                 out.pc = Pc(pc);
                 let moved = match op {
@@ -140,6 +141,8 @@ pub(crate) fn execute_machine_code_unseen(
                         env.context.now = begun + u64::from(done - 1);
                         let operated = operate_rarely(op, warp, kernel, mask, env, out);
                         file = file!(warp, &launch.constants, 0);
+                        // Which lanes execute it, it may have found out itself.
+                        counted = out.mask;
                         operated
                     }
                 };
@@ -147,7 +150,7 @@ pub(crate) fn execute_machine_code_unseen(
                     break 'turn Err(stop);
                 }
             }
-            executed += u64::from(mask.count_ones());
+            executed += u64::from(counted.count_ones());
             warp.groups.advance();
             continue 'turn;
         }
