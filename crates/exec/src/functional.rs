@@ -4,7 +4,8 @@
 use crate::launch::Launch;
 use crate::spot::spot;
 use crate::state::DeviceState;
-use crate::stream::{LiveStream, Turn};
+use crate::stream::LiveStream;
+use crate::turn::Turn;
 use isa::{CtaSlot, DynInst, Fault, FaultKind, KernelId, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 use std::ops::{ControlFlow, Range};

@@ -45,6 +45,7 @@ pub mod steer;
 mod stream;
 mod surroundings;
 pub mod tensor;
+mod turn;
 mod update;
 mod uses;
 pub mod video;

@@ -12,10 +12,11 @@ use crate::machine;
 use crate::memory::{OutOfBounds, Own, Reader, SHARED_WINDOW};
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
+use crate::turn::{Turn, arrival};
 use crate::warp::{PendingReduction, Reduction, Warp, Way};
 use isa::{
-    Control, CtaSlot, Dim3, DynInst, Fault, FaultKind, Inst, KernelId, OperandValues, Pc, SourceSpot, Space,
-    StepContext, WarpSlot, WarpStream,
+    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot,
+    WarpStream,
 };
 use kit::{Cycle, LaneMask};
 use std::ops::ControlFlow;
@@ -262,19 +263,6 @@ impl WarpStream for LiveStream {
     }
 }
 
-/// Why a warp's turn has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// It has executed as many instructions as it was allowed.
-    Over,
-    /// It has arrived at a barrier; whether it waits there.
-    Barrier { waits: bool },
-    /// All its lanes have exited.
-    Done,
-    /// Its observer wants no more.
-    Stopped,
-}
-
 impl<'a> Parts<'a> {
     /// State that an instruction of a warp of `cta` of `launch` may access.
     #[inline(always)]
@@ -410,16 +398,6 @@ fn within(next: Option<Pc>, warp: &Warp, launch: &Launch, done: Outcome) -> Outc
         return Err(Trap::stop(FaultKind::InvalidPc, "execution ran past the end of the code", warp.active()));
     }
     done
-}
-
-/// Whether the executed instruction has arrived at a barrier; if so, whether its warp waits there.
-#[inline]
-pub(crate) fn arrival(insts: &[Inst], out: &DynInst) -> Option<bool> {
-    match insts[out.pc.index()].traits.control {
-        Control::BarrierSync if out.mask != 0 => Some(true),
-        Control::BarrierArrive if out.mask != 0 => Some(false),
-        _ => None,
-    }
 }
 
 impl LiveStream {

@@ -11,7 +11,7 @@ use crate::lanes::{Lanes, Pred};
 use crate::machine;
 use crate::op::Op;
 use crate::steer::Steer;
-use crate::stream::{Turn, arrival};
+use crate::turn::{Turn, arrival};
 use crate::warp::Warp;
 use access::Spaces;
 use isa::{DynInst, Pc};
