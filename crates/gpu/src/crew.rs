@@ -284,7 +284,9 @@ impl Crew<'_> {
         };
         let board = &board;
         std::thread::scope(|scope| {
-            let start = || (0..board.helpers).for_each(|_| drop(scope.spawn(|| board.help())));
+            // A process that may have no more threads, or is about to end, works with fewer.
+            let helper = || std::thread::Builder::new().spawn_scoped(scope, || board.help()).is_ok();
+            let start = || _ = (0..board.helpers).take_while(|_| helper()).count();
             let (has_started, last) = (Cell::new(false), Default::default());
             let (given, asides) = (Cell::new(0), Cell::new(0));
             let crew = Crew { board, start: &start, has_started, always, last, given, asides, measure };

@@ -55,7 +55,7 @@ impl Topology {
             far_latency: config.l2.far_latency_cycles.unwrap_or(0).into(),
             fetch_bytes: config.l2.cache.fetch_bytes(),
             exhaustive: false,
-            block_shift: (0..64).take_while(|&shift| map.keeps_together(1 << shift)).last().unwrap_or(0),
+            block_shift: (0..u32::BITS).take_while(|&shift| map.keeps_together(1 << shift)).last().unwrap_or(0),
             map,
         }
     }

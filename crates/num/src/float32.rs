@@ -18,8 +18,9 @@ pub const NAN: f32 = f32::from_bits(0x7fff_ffff);
 /// `x`, or the canonical NaN if it is any NaN.
 #[inline(always)]
 pub fn canonical(x: f32) -> f32 {
-    // A selection between bits: the compiler may take any NaN for any other between floats.
-    f32::from_bits(if x.is_nan() { 0x7fff_ffff } else { x.to_bits() })
+    // On bits: the compiler may take any NaN for any other in a selection between floats.
+    let bits = x.to_bits();
+    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits })
 }
 
 /// `x`, or zero of its sign if it is subnormal.
