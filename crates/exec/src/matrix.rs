@@ -26,7 +26,7 @@
 //! do where this is known. The f16 operands A and B have 8 registers in every shape; if the matrix needs
 //! fewer (sm_70 holds each element twice) the registers repeat, and `mma` reads the first copy.
 //!
-//! **Numerics.** f16, bf16, tf32 and 8-bit floats: as the tensor cores of the architecture add, bit for bit ([`sums`]).
+//! **Numerics.** f16, bf16, tf32 and 8-bit floats: as the tensor cores of the architecture add, bit for bit (`matrix/sums.rs`).
 //! tf32 operands are truncated to 10 mantissa bits. f64: a chain of fused multiply-adds in ascending order of k, as in the manual.
 //! Integers: the exact sum, wrapped, or clamped with `.satfinite`.
 
