@@ -40,6 +40,35 @@ fn process() -> i32 {
 /// The handle of `libcuda.so.1`, which stays loaded.
 static LIBRARY: OnceLock<Address> = OnceLock::new();
 
+/// The functions that a library takes from the driver, which its first call loads and initialises.
+#[derive(Debug)]
+pub struct Once<D, E> {
+    driver: OnceLock<Result<D, E>>,
+    owner: Owner,
+}
+
+impl<D, E: Copy> Once<D, E> {
+    /// Not loaded yet.
+    #[allow(clippy::new_without_default, reason = "it is for statics")]
+    pub const fn new() -> Self {
+        Self { driver: OnceLock::new(), owner: Owner::none() }
+    }
+
+    /// The driver. `start` binds and initialises it. `absent` is the error where it cannot be loaded, which `who` says on
+    /// standard error, and in a child of the process that uses it.
+    pub fn get(&self, who: &str, absent: E, start: impl FnOnce(Finder) -> Result<D, E>) -> Result<&D, E> {
+        if self.owner.is_other_process() {
+            return Err(absent);
+        }
+        let first = || {
+            let driver = start(library(who).ok_or(absent)?)?;
+            self.owner.set();
+            Ok(driver)
+        };
+        self.driver.get_or_init(first).as_ref().map_err(|error| *error)
+    }
+}
+
 /// Loads `libcuda.so.1`. If there is none, says so on standard error in the name of `who`.
 pub fn library(who: &str) -> Option<Finder> {
     // SAFETY: plain calls of the dynamic loader with texts that end with a zero byte.

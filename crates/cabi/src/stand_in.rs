@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_int, c_uint};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::address::{Address, BadAddress, Handle, Plain};
-use crate::driver::{Owner, at, name_once};
+use crate::driver::{Once, at, name_once};
 
 /// A code of the driver (`CUresult`) other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ impl Fault {
         self.0 == 2
     }
 
-    /// Whether there is no driver, device or context.
+    /// Whether a driver, device or context is missing.
     #[must_use]
     pub const fn is_start(self) -> bool {
         matches!(self.0, 3 | 4 | 100 | 101 | 201)
@@ -56,6 +56,54 @@ pub fn enter<S: Status>(body: impl FnOnce() -> Result<(), S>) -> c_int {
 pub fn not_supported<S: Status>(what: &str) -> S {
     name_once(format!("{what} is not supported"));
     S::NOT_SUPPORTED
+}
+
+/// Defines `Status`, the codes of a library other than success, and its `Result`: the codes of a defect and of functions
+/// that are not supported, the names of the codes for what the driver and addresses have wrong, and all names.
+#[macro_export]
+macro_rules! status {
+    (
+        $(#[$about:meta])*
+        internal = $internal:literal, not_supported = $absent:literal, no_memory = $memory:ident,
+        no_driver = $start:ident, failed = $other:ident, bad_address = $address:ident;
+        $($name:ident = $code:literal),* $(,)?
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub struct Status(std::ffi::c_int);
+
+        pub type Result<T> = std::result::Result<T, Status>;
+
+        impl Status {
+            $(pub const $name: Self = Self($code);)*
+        }
+
+        impl $crate::stand_in::Status for Status {
+            const INTERNAL: Self = Self($internal);
+            const NOT_SUPPORTED: Self = Self($absent);
+            fn code(self) -> std::ffi::c_int {
+                self.0
+            }
+        }
+
+        impl From<$crate::stand_in::Fault> for Status {
+            fn from(fault: $crate::stand_in::Fault) -> Self {
+                if fault.is_memory() {
+                    Self::$memory
+                } else if fault.is_start() {
+                    Self::$start
+                } else {
+                    Self::$other
+                }
+            }
+        }
+
+        impl From<$crate::address::BadAddress> for Status {
+            fn from(_: $crate::address::BadAddress) -> Self {
+                Self::$address
+            }
+        }
+    };
 }
 
 /// Exports functions: `functions! { Status; fn name(argument: Kind) { body } … }`.
@@ -102,7 +150,7 @@ macro_rules! texts {
     };
 }
 
-/// What the handles of a kind stand for. A handle is a number that is looked up.
+/// The objects of a kind, by their handles: numbers that are looked up.
 #[derive(Debug)]
 pub struct Objects<T>(Mutex<BTreeMap<Handle, T>>);
 
@@ -170,21 +218,15 @@ crate::driver! {
     warpwrightStandIn(library: Address, module: Address);
 }
 
-static DRIVER: OnceLock<Result<Driver, Fault>> = OnceLock::new();
-static OWNER: Owner = Owner::none();
+static DRIVER: Once<Driver, Fault> = Once::new();
 
 /// The driver, loaded and initialised by the first call. `who` names the library if it cannot be loaded.
 pub fn driver(who: &str) -> Result<&'static Driver, Fault> {
-    if OWNER.is_other_process() {
-        return Err(Fault::NOT_INITIALIZED);
-    }
-    let start = || {
-        let driver = Driver::bind(crate::driver::library(who).ok_or(Fault::NOT_INITIALIZED)?);
+    DRIVER.get(who, Fault::NOT_INITIALIZED, |find| {
+        let driver = Driver::bind(find);
         driver.cuInit(0)?;
-        OWNER.set();
         Ok(driver)
-    };
-    DRIVER.get_or_init(start).as_ref().map_err(|fault| *fault)
+    })
 }
 
 fn out<T: Plain + Default>(call: impl FnOnce(Address) -> Result<(), Fault>) -> Result<T, Fault> {
@@ -296,7 +338,7 @@ impl Gpu {
         self.driver.cuLaunchKernel(function, x, y, z, threads, 1, 1, shared_bytes, self.stream, places, 0)
     }
 
-    /// Launches a kernel in which each thread takes every so many-th of `items`.
+    /// Launches a kernel whose threads share `items`: thread t of n takes t, t + n, and so on.
     pub fn launch_over(&self, name: &str, items: u64, parameters: &[&dyn Parameter]) -> Result<(), Fault> {
         let blocks = items.max(1).div_ceil(THREADS.into()).min(u64::from(8 * self.sms));
         self.launch(name, [u32::try_from(blocks).unwrap_or(1), 1, 1], THREADS, 0, parameters)

@@ -1,30 +1,21 @@
 //! The driver's functions that this library calls.
 
 use std::ffi::{c_int, c_uint};
-use std::sync::OnceLock;
 
 use cabi::address::{Address, Handle, Plain};
-use cabi::driver::Owner;
+use cabi::driver::Once;
 
 use crate::status::{Result, Status};
 
-static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
-static OWNER: Owner = Owner::none();
+static DRIVER: Once<Driver, Status> = Once::new();
 
 /// The driver, loaded and initialised by the first call.
 pub fn driver() -> Result<&'static Driver> {
-    if OWNER.is_other_process() {
-        return Err(Status::NOT_INITIALIZED);
-    }
-    DRIVER.get_or_init(start).as_ref().map_err(|status| *status)
-}
-
-fn start() -> Result<Driver> {
-    let find = cabi::driver::library("warpwright cuBLAS").ok_or(Status::NOT_INITIALIZED)?;
-    let driver = Driver::bind(find);
-    driver.cuInit(0)?;
-    OWNER.set();
-    Ok(driver)
+    DRIVER.get("warpwright cuBLAS", Status::NOT_INITIALIZED, |find| {
+        let driver = Driver::bind(find);
+        driver.cuInit(0)?;
+        Ok(driver)
+    })
 }
 
 fn missing(name: &str) -> Status {

@@ -7,7 +7,7 @@
 //! - `status`: results of the API's functions.
 //! - `table`: factors that kernels multiply by.
 //! - `pass`: transforms of all lines along a dimension, in one launch or several.
-//! - `plan`: what a `cufftHandle` stands for.
+//! - `plan`: the plan of a `cufftHandle`.
 //! - `api`: the functions.
 //!
 //! A version's library is made by [`library!`].

@@ -1,4 +1,4 @@
-//! What a `cufftHandle` stands for.
+//! The plan of a `cufftHandle`.
 
 use cabi::address::{Address, Handle};
 use cabi::stand_in::{Gpu, driver};

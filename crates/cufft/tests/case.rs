@@ -1,4 +1,4 @@
-//! A transform with its arrays, and the sums that it stands for.
+//! A transform with its arrays, and the sums that define it.
 
 use std::f64::consts::TAU;
 

@@ -1,4 +1,4 @@
-//! What a `curandGenerator_t` stands for, and its draws on the device.
+//! The generator of a `curandGenerator_t`, and its draws on the device.
 
 use cabi::address::{Address, Handle};
 use cabi::stand_in::{Fault, Gpu, Memory};

@@ -9,7 +9,7 @@
 //! - `engine`: generators: their first states, and the next word of a state.
 //! - `sobol`: direction numbers.
 //! - `draw`: calls that draw, the argument of kernels.
-//! - `generator`: what a `curandGenerator_t` stands for; draws on the device.
+//! - `generator`: the generator of a `curandGenerator_t`; draws on the device.
 //! - `host`: draws on the host.
 //! - `api`: the functions.
 #![cfg(target_os = "linux")]

@@ -16,7 +16,7 @@ pub fn set_version(version: c_int) {
     VERSION.store(version, Ordering::Relaxed);
 }
 
-/// What a `cusparseHandle_t` stands for.
+/// The settings of a `cusparseHandle_t`.
 #[derive(Clone, Copy, Default)]
 struct Settings {
     stream: Handle,

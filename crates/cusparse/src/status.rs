@@ -2,46 +2,15 @@
 
 use std::ffi::{CStr, c_int};
 
-use cabi::address::BadAddress;
-use cabi::stand_in::Fault;
-
-/// A code of `cusparseStatus_t` other than success.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Status(c_int);
-
-pub type Result<T> = std::result::Result<T, Status>;
-
-impl Status {
-    pub const NOT_INITIALIZED: Self = Self(1);
-    pub const ALLOC_FAILED: Self = Self(2);
-    pub const INVALID_VALUE: Self = Self(3);
-    pub const EXECUTION_FAILED: Self = Self(6);
-}
-
-impl cabi::stand_in::Status for Status {
-    const INTERNAL: Self = Self(7);
-    const NOT_SUPPORTED: Self = Self(10);
-    fn code(self) -> c_int {
-        self.0
-    }
-}
-
-impl From<Fault> for Status {
-    fn from(fault: Fault) -> Self {
-        if fault.is_memory() {
-            Self::ALLOC_FAILED
-        } else if fault.is_start() {
-            Self::NOT_INITIALIZED
-        } else {
-            Self::EXECUTION_FAILED
-        }
-    }
-}
-
-impl From<BadAddress> for Status {
-    fn from(_: BadAddress) -> Self {
-        Self::INVALID_VALUE
-    }
+cabi::status! {
+    /// A code of `cusparseStatus_t` other than success.
+    internal = 7,
+    not_supported = 10,
+    no_memory = ALLOC_FAILED, no_driver = NOT_INITIALIZED, failed = EXECUTION_FAILED, bad_address = INVALID_VALUE;
+    NOT_INITIALIZED = 1,
+    ALLOC_FAILED = 2,
+    INVALID_VALUE = 3,
+    EXECUTION_FAILED = 6,
 }
 
 /// Fails with `CUSPARSE_STATUS_INVALID_VALUE` unless `holds`.

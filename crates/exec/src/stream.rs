@@ -323,7 +323,7 @@ impl LiveStream {
         Ok(Turn::Over)
     }
 
-    /// The same where nobody observes the instructions. Adds those of threads to `threads`.
+    /// The same where nobody observes the instructions. Adds the instructions of threads to `threads`.
     pub(crate) fn take_unseen_turn(
         &mut self,
         shared: &mut DeviceState,

@@ -5,8 +5,8 @@ use exec::matrix::{Element, Fragment, MatrixOperand, Mma, Multiply, Shape};
 /// Architectures whose tensor cores add in different ways.
 const ARCHITECTURES: [u32; 5] = [70, 75, 80, 89, 90];
 
-/// A floating-point format: bits of exponent and of fraction, and whether its greatest exponent is that of infinities and
-/// NaN. In e4m3 all ones is NaN, and there is no infinity.
+/// A floating-point format: bits of exponent and of fraction, and whether its greatest exponent means infinity or NaN.
+/// In e4m3 all ones is NaN, and infinities do not exist.
 #[derive(Clone, Copy)]
 struct Format {
     exponent: u32,

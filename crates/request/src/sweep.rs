@@ -294,7 +294,7 @@ fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>,
         }
     };
     if let Some(Over::Core(over)) = &options.over {
-        // Designs are compared over the same stages. Without a choice, the design in order on those of the baseline is.
+        // Designs are compared over the same stages. Without a choice, the design in order on the baseline's stages is.
         if cores.is_empty() {
             cores.push(lab::in_order_on_stages_of(over).to_owned());
         }

@@ -1,6 +1,6 @@
 //! Turns of warps whose instructions nobody observes: most of a run without time.
 //!
-//! The semantics are those of [`execute`](super::execute) and [`machine::execute`]. The frequent operations are in one
+//! They mean the same as in [`execute`](super::execute) and [`machine::execute`]. The frequent operations are in one
 //! loop, which finds once what the instructions of a turn share and describes only what other operations read.
 
 use super::{Environment, compute, execute_rarely, file, operate_rarely, spaces};
@@ -24,7 +24,7 @@ fn executing(file: &Lanes<'_>, guard: Pred, active: LaneMask) -> LaneMask {
 }
 
 /// Executes up to `most` instructions of `warp`, which runs PTX and has the device for itself. Counts them in the
-/// context of `env`, and those of their lanes in `threads`.
+/// context of `env`, and the instructions of their lanes in `threads`.
 #[inline(never)]
 pub(crate) fn execute_ptx_unseen(
     warp: &mut Warp,

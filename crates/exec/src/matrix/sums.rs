@@ -6,7 +6,7 @@
 //! Longer products are made in turns, in ascending order of k, each with a result that is the next one's accumulator.
 //!
 //! Sources: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", 2021; the parameters and the
-//! exponents of zeros and subnormal numbers are those of the MMA-Sim project's models, which agree with ten GPUs bit for
+//! exponents of zeros and subnormal numbers are from the MMA-Sim project's models, which agree with ten GPUs bit for
 //! bit ("MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores", arXiv 2511.10909).
 
 use super::fragment::Element;

@@ -46,7 +46,7 @@ kit::counters! {
         /// Active cycles of ALU, FMA, FP64 and tensor pipes of sub-cores, the last two together with the pipe that
         /// they share.
         pub pipe_cycles: "pipe cycles",
-        /// Loads from constant memory that execute as moves: those of machine code without a register in their address.
+        /// Loads from constant memory that execute as moves: in machine code, without a register in their address.
         pub constant_moves: "warp instructions",
         /// 32-bit registers read by lanes: register reads, each by the active lanes of its instruction.
         pub lane_reads: "lane operands",
