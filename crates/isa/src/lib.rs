@@ -30,7 +30,7 @@ pub use inst::{
 pub use launch::{Dim3, KernelId, LaunchShape};
 pub use matrix::{MatrixType, MatrixWork};
 pub use stream::{
-    ALL_COPIES, BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, OperandValues, SourceSpot, StepContext, WarpSlot,
-    WarpStream,
+    ALL_COPIES, BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, OperandValues, SourceSpot, StepContext, Transfer,
+    TransferId, TransferKind, WarpSlot, WarpStream,
 };
 pub use work::Work;

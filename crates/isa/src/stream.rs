@@ -26,7 +26,13 @@
 //!    memory under every design, except where its own threads race.
 //! 4. At the end of a window every stream is merged, then all waiting operations of all streams are exchanged.
 //!    Until then no stream steps.
-//! 5. [`WarpStream::prepare_cta`] precedes each [`WarpStream::start_cta`] of a stream, in the same order. The
+//! 5. **Asynchronous work**: an instruction that starts a transfer ([`DynInst::transfer`]) moves its data when it
+//!    executes. The timing model says when the last byte has arrived ([`WarpStream::transferred`]): the stream
+//!    then completes the `mbarrier` of the transfer, which nobody has seen complete before.
+//! 6. A wait at an `mbarrier` whose phase has not completed holds its warp ([`DynInst::held`]) until
+//!    [`WarpStream::take_woken`] returns it. The timing model asks after each call that may complete a phase:
+//!    `step`, `transferred` and `exchange`.
+//! 7. [`WarpStream::prepare_cta`] precedes each [`WarpStream::start_cta`] of a stream, in the same order. The
 //!    slots of a CTA that has ended are not used again in the same window.
 
 use crate::{Dim3, KernelId, Pc, Space};
@@ -41,6 +47,44 @@ kit::id! {
 
 /// A wait for asynchronous copies with this number of groups left is for all copies, also those in no closed group.
 pub const ALL_COPIES: u8 = u8::MAX;
+
+kit::id! {
+    /// A transfer that a stream has started and the timing model has not finished.
+    pub struct TransferId(u32);
+}
+
+/// Where a transfer of the copy engine reads and writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum TransferKind {
+    #[default]
+    GlobalToShared,
+    SharedToGlobal,
+    /// Shared memory is added to (or otherwise combined with) global memory.
+    SharedReduction,
+    /// Shared memory of this CTA to shared memory of another one of its cluster.
+    SharedToShared,
+    /// Global memory into the L2.
+    Prefetch,
+}
+
+/// Work of the SM's copy engine that an instruction starts: a bulk copy, or a box of a tensor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transfer {
+    /// What [`WarpStream::transferred`] is to be given at its end.
+    pub id: TransferId,
+    /// Its direction.
+    pub kind: TransferKind,
+    /// Runs of consecutive bytes of global memory that it accesses, first address and length, in its order. Parts of a
+    /// box outside its tensor are not accessed.
+    pub runs: Vec<(u64, u32)>,
+    /// Bytes of shared memory that it accesses, those of parts outside the tensor included.
+    pub shared_bytes: u32,
+    /// Whether its end belongs to the thread's bulk group instead of an `mbarrier`.
+    pub by_group: bool,
+    /// CTAs of the cluster whose shared memory receives the data, by rank; 0: its own CTA.
+    pub multicast: u16,
+}
 
 /// Arrival of a warp at a CTA barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,9 +131,12 @@ pub struct DynInst {
     pub sleep_cycles: u32,
     /// For waits on asynchronous copies: groups that may stay pending, or [`ALL_COPIES`].
     pub async_groups_left: u8,
-    /// The instruction waits for the exchange ([`WarpStream::exchange`]): it is described here, but has not
-    /// been performed, and its warp is not stepped before.
+    /// The instruction waits for the exchange ([`WarpStream::exchange`]), or at an `mbarrier`
+    /// ([`WarpStream::take_woken`]): it is described here, but has not been performed, and its warp is not stepped
+    /// before.
     pub held: bool,
+    /// Asynchronous work that the instruction starts. Whoever steps takes it.
+    pub transfer: Option<Box<Transfer>>,
 }
 
 impl Default for DynInst {
@@ -108,6 +155,7 @@ impl Default for DynInst {
             sleep_cycles: 0,
             async_groups_left: 0,
             held: false,
+            transfer: None,
         }
     }
 }
@@ -247,6 +295,14 @@ pub trait WarpStream: Send {
     /// As [`WarpStream::step`].
     fn exchange(&mut self, _shared: &mut Self::Shared) -> Result<Option<WarpSlot>, Box<Fault>> {
         Ok(None)
+    }
+
+    /// All bytes of a transfer have arrived: its `mbarrier` is told.
+    fn transferred(&mut self, _transfer: TransferId) {}
+
+    /// A warp that was held at an `mbarrier` and may be stepped again, each once. Its wait has been performed.
+    fn take_woken(&mut self) -> Option<WarpSlot> {
+        None
     }
 
     /// Removes a finished CTA from the SM.
