@@ -1,6 +1,7 @@
 //! Quantities that follow from a description: peaks and capacities, for reports and tests.
 
-use crate::{Dependence, Dram, GpuConfig, InstructionCaches, L2, Launch, Sm};
+use crate::{CopyEngine, Dependence, Dram, GpuConfig, InstructionCaches, L2, Launch, Sm};
+use isa::TransferKind;
 
 impl GpuConfig {
     /// Peak bandwidth of all DRAM channels together, in GB/s (10^9 bytes).
@@ -79,6 +80,30 @@ impl InstructionCaches {
     pub fn line_bytes(&self) -> [u32; 3] {
         let Self { l0_line_bytes, constant_line_bytes, l1_line_bytes, .. } = self;
         [l0_line_bytes.unwrap_or(128), constant_line_bytes.unwrap_or(64), l1_line_bytes.unwrap_or(128)]
+    }
+}
+
+impl CopyEngine {
+    /// From the issue of the instruction that starts a transfer to its first request.
+    pub fn start_cycles(&self) -> u32 {
+        self.start_cycles.unwrap_or(32)
+    }
+
+    /// Bytes per cycle of a transfer of `kind`.
+    pub fn rate(&self, kind: TransferKind) -> u32 {
+        match kind {
+            TransferKind::GlobalToShared | TransferKind::Prefetch => self.load_bytes_per_cycle.unwrap_or(64),
+            TransferKind::SharedToGlobal | TransferKind::SharedToShared => self.store_bytes_per_cycle.unwrap_or(32),
+            TransferKind::SharedReduction => self.reduction_bytes_per_cycle.unwrap_or(21),
+        }
+    }
+
+    /// Cycles from the last reply to the end of a transfer of `kind`.
+    pub fn completion(&self, kind: TransferKind) -> u64 {
+        match kind {
+            TransferKind::GlobalToShared | TransferKind::SharedToShared => self.completion_cycles.unwrap_or(138).into(),
+            TransferKind::SharedToGlobal | TransferKind::SharedReduction | TransferKind::Prefetch => 0,
+        }
     }
 }
 

@@ -336,6 +336,8 @@ keys! {
         memory_queues: MemoryQueues => default;
         /// Latencies of single operations of machine code.
         operation_latencies: OperationLatencies => default;
+        /// The copy engine.
+        copy_engine: CopyEngine => default;
         /// Shared memory.
         shared: SharedMemory;
         /// L1 data cache.
@@ -517,6 +519,20 @@ keys! {
         vote_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. `I2FP`, which the integer unit executes if this is given.
         word_to_float_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+    }
+
+    /// The engine of an SM for bulk copies and boxes of tensors (TMA), from compute capability 9.0 on.
+    CopyEngine: Default at "sm.copy_engine." {
+        /// Optional. From the issue of the instruction that starts a transfer to its first request; 32 if absent.
+        start_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From the arrival of the last byte of a load to the completion of its barrier; 138 if absent.
+        completion_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. Bytes that loads and prefetches ask for per cycle; 64 if absent.
+        load_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;
+        /// Optional. Bytes that stores send per cycle; 32 if absent.
+        store_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;
+        /// Optional. Bytes that reductions send per cycle; 21 if absent.
+        reduction_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;
     }
 
     /// How fast matrix operations of a type are, by their number of multiply-adds (m·n·k; half of k for sparse ones).

@@ -132,6 +132,14 @@ pub enum Control {
     AsyncWait,
     /// Closes a group of asynchronous copies.
     AsyncCommit,
+    /// Starts asynchronous work: [`DynInst::transfer`](crate::DynInst::transfer).
+    Transfer,
+    /// As `AsyncWait`, of bulk groups: transfers of the copy engine ([`Transfer`](crate::Transfer)).
+    BulkWait,
+    /// As `BulkWait`, until their sources have been read.
+    BulkReadWait,
+    /// Closes a bulk group.
+    BulkCommit,
     /// Suspends the warp for about `DynInst::sleep_cycles`.
     Sleep,
 }

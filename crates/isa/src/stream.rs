@@ -135,6 +135,8 @@ pub struct DynInst {
     /// ([`WarpStream::take_woken`]): it is described here, but has not been performed, and its warp is not stepped
     /// before.
     pub held: bool,
+    /// Of an instruction that is held: it waits at an `mbarrier`.
+    pub at_mbarrier: bool,
     /// Asynchronous work that the instruction starts. Whoever steps takes it.
     pub transfer: Option<Box<Transfer>>,
 }
@@ -155,6 +157,7 @@ impl Default for DynInst {
             sleep_cycles: 0,
             async_groups_left: 0,
             held: false,
+            at_mbarrier: false,
             transfer: None,
         }
     }

@@ -5,7 +5,8 @@
 
 use exec::{DeviceState, LiveStream};
 use isa::{
-    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, Space, StepContext, WarpSlot, WarpStream,
+    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, Space, StepContext, TransferId, WarpSlot,
+    WarpStream,
 };
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch, Persist};
@@ -229,6 +230,14 @@ impl WarpStream for Stream {
 
     fn exchange(&mut self, shared: &mut Source) -> Result<Option<WarpSlot>, Box<Fault>> {
         each!(self.exchange(&mut shared;))
+    }
+
+    fn transferred(&mut self, transfer: TransferId) {
+        each!(self.transferred(transfer));
+    }
+
+    fn take_woken(&mut self) -> Option<WarpSlot> {
+        each!(self.take_woken())
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

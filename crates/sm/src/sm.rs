@@ -12,6 +12,7 @@ use crate::frontend::fetch::Fetch;
 use crate::issue::policy::IssuePolicy;
 use crate::issue::stage::{IssueStage, IssueWires};
 use crate::kernel::ResidentKernel;
+use crate::memory::copy_engine::{Progress, is_of_engine};
 use crate::memory::{MemoryCounters, MemoryStage, MemoryWires};
 use crate::observe::counters::{ClassCounts, DesignStatistics, SmCounters};
 use crate::observe::observer::{Observer, Seen, Silent};
@@ -96,8 +97,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     type Shared = S::Shared;
     type Counters = SmTotals;
 
-    /// Each of four caches makes one request, and one access bypasses them.
-    const MOST_REQUESTS: usize = 5;
+    /// Each of four caches makes one request, one access bypasses them, and the copy engine makes one.
+    const MOST_REQUESTS: usize = 6;
 
     /// Back to front: a stage finds room that the one after it made in this cycle.
     #[inline]
@@ -121,7 +122,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         let next = self.state.wake_up.next();
         let reply = port.inbox.front().filter(|_| !self.inbox_stuck).map_or(NEVER, |&(due, _)| due);
         let stages = self.memory.next_event(from).min(self.units.next_ending(from));
-        next.min(reply).min(self.state.timers.next).min(stages).max(from)
+        next.min(reply).min(self.state.timers.next).min(stages).min(self.state.engine.next_event()).max(from)
     }
 
     fn cycles(&self) -> Cycle {
@@ -180,19 +181,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         Ok(())
     }
 
-    /// Decodes in cycle `now` the rest of the fetches of warps that waited.
     fn end_exchange(&mut self, now: Cycle) {
-        let Self { fetch, decode, state, .. } = self;
-        let warps = std::mem::replace(&mut state.warps.exchanged, MaskOf::<D>::NONE);
-        if warps.is_empty() {
-            return;
-        }
-        state.warps.atomic_at_exchange &= !warps;
-        state.warps.fence_at_exchange &= !warps;
-        warps.iter().for_each(|warp| fetch.set_next_pc(warp, decode.stream.next_pc(warp)));
-        fetch.release_from_barrier(warps);
-        state.dirty |= warps;
-        state.wake_up.put_first(now);
+        let warps = std::mem::replace(&mut self.state.warps.exchanged, MaskOf::<D>::NONE) | self.take_woken();
+        self.go_on(now, warps);
     }
 
     fn finished(&mut self) -> &mut Vec<FinishedCta> {
@@ -204,7 +195,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     }
 
     fn is_idle(&self) -> bool {
-        self.state.ctas.is_empty() && self.state.slab.is_empty() && self.memory.is_idle()
+        let state = &self.state;
+        state.ctas.is_empty() && state.slab.is_empty() && state.engine.is_idle() && self.memory.is_idle()
     }
 
     fn settle(&mut self, now: Cycle) {
@@ -351,9 +343,74 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         if self.memory.has_work(now, self.oc_ex.waiting_for_memory() != 0) || may_send() || port.answer(now).is_some() {
             self.access_memory(now, kernels, port);
         }
+        if self.state.engine.next_event() <= now {
+            self.copy(now, kernels, port);
+        }
         if self.state.ctas.ended != 0 {
             self.end_ctas();
         }
+    }
+
+    /// The copy engine goes on; what has arrived completes barriers and groups.
+    #[cold]
+    #[inline(never)]
+    fn copy(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
+        let Self { issue, operands, state, observer, .. } = self;
+        let spec = state.spec.clone();
+        let mut engine = std::mem::take(&mut state.engine);
+        let mut happened = vec![];
+        engine.step(now, &spec.sm.copy_engine, &mut Outbox::new(now, port, state), |progress| happened.push(progress));
+        state.engine = engine;
+        let tick = Tick { now, kernels, observer };
+        let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
+        for progress in happened {
+            wb.state.wake_up.moved();
+            match progress {
+                Progress::Read(warp, goes_on) => {
+                    if goes_on {
+                        wb.state.warps.at_bulk_reads.remove(warp);
+                        wb.state.dirty.insert(warp);
+                    }
+                }
+                Progress::Complete(warp, transfer, goes_on) => {
+                    self.decode.stream.transferred(transfer);
+                    if goes_on {
+                        wb.state.warps.at_bulk.remove(warp);
+                        wb.state.dirty.insert(warp);
+                    }
+                    wb.state.warps.transfers[warp.index()] -= 1;
+                    wb.performed(warp);
+                }
+            }
+        }
+        let woken = self.take_woken();
+        self.go_on(now, woken);
+    }
+
+    /// Warps that need not wait at an `mbarrier` any longer.
+    fn take_woken(&mut self) -> MaskOf<D> {
+        let mut woken = MaskOf::<D>::NONE;
+        if !self.state.warps.at_mbarrier.is_empty() {
+            while let Some(warp) = self.decode.stream.take_woken() {
+                woken.insert(warp);
+            }
+        }
+        woken
+    }
+
+    /// Decodes from cycle `now` on the rest of the fetches of `warps`, which were held after an instruction.
+    fn go_on(&mut self, now: Cycle, warps: MaskOf<D>) {
+        let Self { fetch, decode, state, .. } = self;
+        if warps.is_empty() {
+            return;
+        }
+        state.warps.atomic_at_exchange &= !warps;
+        state.warps.fence_at_exchange &= !warps;
+        state.warps.at_mbarrier &= !warps;
+        warps.iter().for_each(|warp| fetch.set_next_pc(warp, decode.stream.next_pc(warp)));
+        fetch.release_from_barrier(warps);
+        state.dirty |= warps;
+        state.wake_up.put_first(now);
     }
 
     #[cold]
@@ -392,6 +449,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             // The client that asked takes it.
             let stuck_until = if reply.kind == RequestKind::Instruction {
                 fetch.source.receive(now, &reply);
+                now
+            } else if is_of_engine(&reply) {
+                wb.state.engine.receive(now, &reply, &wb.state.spec.sm.copy_engine);
                 now
             } else {
                 memory.receive(&mut wb.reborrow(), &reply)
@@ -472,7 +532,13 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     fn decode_packets(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         let Self { fetch, decode, issue, layer, state, observer, .. } = self;
         let (tick, policy) = (Tick { now, kernels: env.kernels, observer }, &mut issue.policy);
-        decode.step(env.shared.get(), &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })
+        decode.step(env.shared.get(), &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;
+        if !self.state.warps.at_mbarrier.is_empty() {
+            // One that has just been decoded may have arrived.
+            let woken = self.take_woken();
+            self.go_on(now + 1, woken);
+        }
+        Ok(())
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 use crate::execute::work::WorkCounts;
 use crate::kernel::ResidentKernel;
 use crate::memory::copies::Copies;
+use crate::memory::copy_engine::CopyEngine;
 use crate::observe::counters::{ClassCounts, SmCounters};
 use crate::slab::{Slab, Window};
 use crate::spec::CoreSpec;
@@ -31,6 +32,7 @@ pub(crate) struct State<M: WarpMask> {
     pub warps: Warps<M>,
     pub ctas: Ctas<M>,
     pub copies: Copies,
+    pub engine: CopyEngine,
     pub slab: Slab,
     pub wake_up: WakeUp,
     pub timers: Timers,
@@ -57,6 +59,7 @@ impl<M: WarpMask> State<M> {
             warps: Warps::default(),
             ctas: Ctas::new(&spec.sm),
             copies: Copies::new(warps),
+            engine: CopyEngine::new(warps),
             slab: Slab::with_capacity(in_buffers),
             wake_up: WakeUp::none(),
             timers: Timers::new(warps),
@@ -100,7 +103,8 @@ impl<M: WarpMask> State<M> {
             Some(FenceWaits::Registers) => &self.warps.writers,
             _ => &self.warps.outstanding,
         };
-        of_warps[warp.index()]
+        // Transfers are asynchronous: no fence waits for them.
+        of_warps[warp.index()].saturating_sub(self.warps.transfers[warp.index()])
     }
 
     /// The part of latches, collectors and banks that `warp` uses.
@@ -118,7 +122,7 @@ impl<M: WarpMask> State<M> {
 
 kit::persist! {
     struct [M: WarpMask] State<M> {
-        warps, ctas, copies, slab, wake_up, timers, barrier_free, dirty, counted_until, counters, class_counts, work_counts;
+        warps, ctas, copies, engine, slab, wake_up, timers, barrier_free, dirty, counted_until, counters, class_counts, work_counts;
         skip id, spec, partition_of
     }
 }

@@ -7,6 +7,7 @@ mod support;
 
 mod accounting;
 mod auditor;
+mod copy_engine;
 mod dependence;
 mod designs;
 mod gpus;

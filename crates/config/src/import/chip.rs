@@ -3,8 +3,8 @@
 use super::reader::Reader;
 use super::{cache, memory, timing};
 use crate::{
-    BranchFetch, Clocks, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics, InstructionCaches,
-    Issue, Launch, MemoryQueues, Operands, OperationLatencies, Sm, Unit, UnitConfig,
+    BranchFetch, Clocks, CopyEngine, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics,
+    InstructionCaches, Issue, Launch, MemoryQueues, Operands, OperationLatencies, Sm, Unit, UnitConfig,
 };
 use std::collections::BTreeMap;
 
@@ -133,6 +133,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         instruction_caches: InstructionCaches::default(),
         memory_queues: MemoryQueues::default(),
         operation_latencies: OperationLatencies::default(),
+        copy_engine: CopyEngine::default(),
         units,
         writeback_width,
         l1d: memory::l1d(reader, sm_version, shared.bytes),

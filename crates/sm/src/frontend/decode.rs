@@ -90,9 +90,9 @@ impl<S: WarpStream> Decode<S> {
             return Err(fault);
         }
         debug_assert_eq!(out.pc, template.inst.pc);
-        let DynInst { mask, next_pc: next, diverged, held, .. } = *out;
+        let DynInst { mask, next_pc: next, diverged, held, at_mbarrier, .. } = *out;
         let turns = next != Some(Pc(template.inst.pc.0 + 1));
-        let done = Done { mask, next, turns, diverged, held };
+        let done = Done { mask, next, turns, diverged, held, at_mbarrier };
         let order = state.warps.next_order[w];
         let id = state.slab.insert(template, (warp, kernel, order), (mask, next.is_none(), turns), record);
         layer.settle(&mut state.slab, tick.kernels, id);
@@ -122,6 +122,7 @@ struct Done {
     turns: bool,
     diverged: bool,
     held: bool,
+    at_mbarrier: bool,
 }
 
 impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
@@ -133,7 +134,7 @@ impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
         warp: WarpSlot,
         id: InstId,
         (code, template): (&Code, &InFlight),
-        Done { mask, next, turns, diverged, held }: Done,
+        Done { mask, next, turns, diverged, held, at_mbarrier }: Done,
         left: u8,
     ) -> Option<Pc> {
         let Self { state, fetch, .. } = self;
@@ -156,10 +157,13 @@ impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
             BranchFetch::Stall => control == Control::Branch || turns,
         };
         if held {
-            // Decode has come to an instruction that waits for the exchange.
+            // Decode has come to an instruction that waits for the exchange, or at an `mbarrier`.
             let warps = &mut state.warps;
-            let is_fence = control == Control::Fence;
-            let waiting = if is_fence { &mut warps.fence_at_exchange } else { &mut warps.atomic_at_exchange };
+            let waiting = match control {
+                _ if at_mbarrier => &mut warps.at_mbarrier,
+                Control::Fence => &mut warps.fence_at_exchange,
+                _ => &mut warps.atomic_at_exchange,
+            };
             waiting.insert(warp);
             fetch.hold_at_barrier(warp, if blocks { 0 } else { left });
         }

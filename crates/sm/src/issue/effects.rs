@@ -51,6 +51,18 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         }
     }
 
+    /// The copy engine gets the work that `id` starts, if it starts any.
+    fn start_transfer(&mut self, warp: WarpSlot, id: InstId) {
+        let state = &mut *self.state;
+        let record = state.slab.get(id).record;
+        let Some(transfer) = state.slab.record_mut(record).transfer.take() else { return };
+        state.counters.transfers += 1;
+        state.counters.transfer_bytes += u64::from(transfer.shared_bytes);
+        state.warps.outstanding[warp.index()] += 1;
+        state.warps.transfers[warp.index()] += 1;
+        state.engine.start(self.tick.now, warp, *transfer, &state.spec.sm.copy_engine);
+    }
+
     /// Whether the warp of `id`, an atomic, issues nothing until it has returned.
     fn holds_warp(&self, id: InstId) -> bool {
         let (slab, holding) = (&self.state.slab, self.state.spec.sm.issue.atomics_hold_warp);
@@ -83,6 +95,17 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
             Control::AsyncCommit => state.copies.commit(warp),
             Control::AsyncWait if !state.copies.wait(warp, dynamic.async_groups_left) => {
                 state.warps.at_copies.insert(warp);
+            }
+            Control::Transfer => self.start_transfer(warp, id),
+            Control::BulkCommit => {
+                state.engine.reads.commit(warp);
+                state.engine.groups.commit(warp);
+            }
+            Control::BulkWait if !state.engine.groups.wait(warp, dynamic.async_groups_left) => {
+                state.warps.at_bulk.insert(warp);
+            }
+            Control::BulkReadWait if !state.engine.reads.wait(warp, dynamic.async_groups_left) => {
+                state.warps.at_bulk_reads.insert(warp);
             }
             Control::Sleep if dynamic.sleep_cycles > 0 => {
                 state.warps.asleep.insert(warp);

@@ -3,6 +3,7 @@
 //! in each sub-core before it, [`PerfectMemory`](perfect::PerfectMemory) is one without limits.
 
 pub(crate) mod copies;
+pub(crate) mod copy_engine;
 pub(crate) mod load_store;
 pub(crate) mod perfect;
 pub(crate) mod sub_cores;

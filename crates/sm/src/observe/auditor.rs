@@ -310,6 +310,7 @@ impl MemoryRole {
         let point = match inst.control {
             Control::BarrierSync | Control::BarrierArrive => inst.mask != 0,
             Control::Fence | Control::FenceCta | Control::AsyncCommit | Control::AsyncWait => true,
+            Control::Transfer | Control::BulkCommit | Control::BulkWait | Control::BulkReadWait => true,
             _ => false,
         };
         Self { is_ordered: visible || point, orders: visible && atomic || point }

@@ -56,6 +56,10 @@ kit::counters! {
         pub bank_conflicts: "bank cycles",
         /// Barrier arrivals of warps.
         pub barrier_arrivals: "warps",
+        /// Transfers that the copy engine got.
+        pub transfers: "transfers",
+        /// Bytes of shared memory that they accessed.
+        pub transfer_bytes: "bytes",
         /// Warp accesses to shared memory.
         pub shared_accesses: "warp instructions",
         /// Cycles that bank conflicts in shared memory added.

@@ -77,6 +77,12 @@ pub struct Warps<M: WarpMask = u64> {
     pub drops_l1: M,
     /// Waits for asynchronous copies.
     pub at_copies: M,
+    /// Waits for transfers of the copy engine.
+    pub at_bulk: M,
+    /// Waits until their sources have been read.
+    pub at_bulk_reads: M,
+    /// Decode waits at an `mbarrier` for its phase to complete.
+    pub at_mbarrier: M,
     /// Waits for atomics (only where they hold the warp).
     pub at_atomic: M,
     /// Decode waits for the exchange between SMs, after an atomic or another operation that needs memory for itself.
@@ -105,6 +111,8 @@ pub struct Warps<M: WarpMask = u64> {
     pub in_pipeline: PerWarp<u16, M>,
     /// Memory instructions issued and not performed, and store acknowledgements still to come.
     pub outstanding: PerWarp<u32, M>,
+    /// Transfers of the copy engine among them.
+    pub transfers: PerWarp<u32, M>,
     /// Instructions issued and not complete that write registers.
     pub writers: PerWarp<u32, M>,
     /// Atomics on their way that hold the warp.
@@ -127,6 +135,9 @@ impl<M: WarpMask> Default for Warps<M> {
             invalidates: M::NONE,
             drops_l1: M::NONE,
             at_copies: M::NONE,
+            at_bulk: M::NONE,
+            at_bulk_reads: M::NONE,
+            at_mbarrier: M::NONE,
             at_atomic: M::NONE,
             atomic_at_exchange: M::NONE,
             fence_at_exchange: M::NONE,
@@ -141,6 +152,7 @@ impl<M: WarpMask> Default for Warps<M> {
             last_issued: PerWarp::new(Pc(0)),
             in_pipeline: PerWarp::new(0),
             outstanding: PerWarp::new(0),
+            transfers: PerWarp::new(0),
             writers: PerWarp::new(0),
             atomics: PerWarp::new(0),
             l1_misses: PerWarp::new(0),
@@ -153,7 +165,8 @@ impl<M: WarpMask> Warps<M> {
     /// Warps that may not issue whatever their buffers hold.
     #[inline]
     pub fn held(&self) -> M {
-        self.at_barrier | self.at_fence | self.at_copies | self.at_atomic | self.asleep | self.exited
+        let copying = self.at_copies | self.at_bulk | self.at_bulk_reads;
+        self.at_barrier | self.at_fence | copying | self.at_atomic | self.asleep | self.exited
     }
 
     /// Warps that may issue if their buffers hold anything.
@@ -210,8 +223,8 @@ impl<T: Persist + Send, M: WarpMask> Persist for PerWarp<T, M> {
 
 kit::persist! {
     struct [M: WarpMask] Warps<M> {
-        resident, exited, decoded, missing, at_barrier, at_fence, invalidates, drops_l1, at_copies, at_atomic, atomic_at_exchange,
+        resident, exited, decoded, missing, at_barrier, at_fence, invalidates, drops_l1, at_copies, at_bulk, at_bulk_reads, at_mbarrier, at_atomic, atomic_at_exchange,
         fence_at_exchange, exchanged, asleep, stalls, kernel, cta, index_in_cta, age, next_order, last_issued, in_pipeline,
-        outstanding, writers, atomics, l1_misses, arrivals
+        outstanding, transfers, writers, atomics, l1_misses, arrivals
     }
 }

@@ -6,7 +6,8 @@ use isa::Form;
 use isa::{
     Access, BarrierArrival, CacheOp, ConstantOperand, Control, ControlBits, CounterBound, CtaSlot, Dim3, DynInst,
     Fault, InstSpec, KernelId, LaunchShape, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder,
-    RegFile, RegId, SingleOperation, Space, StepContext, Traits, WarpSlot, WarpStream,
+    RegFile, RegId, SingleOperation, Space, StepContext, Traits, Transfer, TransferId, TransferKind, WarpSlot,
+    WarpStream,
 };
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
@@ -75,6 +76,10 @@ pub struct Line {
     pub per_lane: bool,
     /// It waits for the exchange.
     pub held: bool,
+    /// What the copy engine gets from it.
+    pub transfer: Option<Transfer>,
+    /// It waits at an `mbarrier` for this number of its warp's transfers.
+    pub awaited: usize,
     /// Its last source guards it.
     pub guarded: bool,
     pub control_bits: Option<ControlBits>,
@@ -108,6 +113,8 @@ impl Line {
             partial: false,
             per_lane: false,
             held: false,
+            transfer: None,
+            awaited: 0,
             guarded: false,
             control_bits: None,
             slots: [None; 3],
@@ -223,6 +230,18 @@ pub fn copy_async(address: u64) -> Line {
     access(OpClass::AsyncCopy, Access::AsyncCopy, Space::Global, "cp.async", address, 4)
 }
 
+/// Starts a transfer of these runs.
+pub fn transfer(kind: TransferKind, runs: &[(u64, u32)], by_group: bool) -> Line {
+    let shared_bytes = runs.iter().map(|&(_, bytes)| bytes).sum();
+    let transfer = Transfer { kind, runs: runs.to_vec(), shared_bytes, by_group, ..Transfer::default() };
+    Line { transfer: Some(transfer), ..control(OpClass::Uniform, Control::Transfer, "transfer") }
+}
+
+/// Waits at an `mbarrier` for `count` transfers of its warp.
+pub fn await_transfers(count: usize) -> Line {
+    Line { awaited: count, ..Line::plain(OpClass::IntAdd, "mbarrier.try_wait") }
+}
+
 /// An instruction that only has an effect on control.
 pub fn control(class: OpClass, control: Control, text: &str) -> Line {
     Line { control, ..Line::plain(class, text) }
@@ -333,6 +352,10 @@ pub struct Scripted {
     /// What waits for the exchange: cycles, and the warps that it holds.
     waiting: Vec<Cycle>,
     held: Vec<WarpSlot>,
+    /// Transfers by number: warp, and whether it has arrived.
+    transfers: Vec<(WarpSlot, bool)>,
+    /// Warps that wait at an `mbarrier`, for how many transfers.
+    at_mbarrier: Vec<(WarpSlot, usize)>,
 }
 
 impl Scripted {
@@ -347,7 +370,13 @@ impl Scripted {
             skip: |_, _| false,
             waiting: vec![],
             held: vec![],
+            transfers: vec![],
+            at_mbarrier: vec![],
         }
+    }
+
+    fn arrived(&self, warp: WarpSlot) -> usize {
+        self.transfers.iter().filter(|&&(of, arrived)| of == warp && arrived).count()
     }
 
     /// The first line from `from` on that the warp does not skip.
@@ -382,8 +411,19 @@ impl WarpStream for Scripted {
         Ok(Some(self.held.remove(0)))
     }
 
+    fn transferred(&mut self, transfer: TransferId) {
+        let (_, arrived) = &mut self.transfers[transfer.index()];
+        assert!(!std::mem::replace(arrived, true), "a transfer ends once");
+    }
+
+    fn take_woken(&mut self) -> Option<WarpSlot> {
+        let at = self.at_mbarrier.iter().position(|&(warp, count)| self.arrived(warp) >= count)?;
+        Some(self.at_mbarrier.swap_remove(at).0)
+    }
+
     fn step(&mut self, _: &(), warp: WarpSlot, context: StepContext, out: &mut DynInst) -> Result<(), Box<Fault>> {
         assert!(!self.held.contains(&warp), "{warp:?} waits for the exchange");
+        assert!(self.at_mbarrier.iter().all(|&(of, _)| of != warp), "{warp:?} waits at an mbarrier");
         let w = warp.index();
         let here = self.at[w].0.expect("a warp that has exited is not stepped");
         let mut line = self.lines[here].clone();
@@ -408,7 +448,15 @@ impl WarpStream for Scripted {
             self.settle(w, here + 1)
         };
         self.at[w].0 = next;
-        out.held = line.held;
+        out.transfer = line.transfer.map(|transfer| {
+            self.transfers.push((warp, false));
+            Box::new(Transfer { id: TransferId::from(self.transfers.len() - 1), ..transfer })
+        });
+        out.at_mbarrier = line.awaited > self.arrived(warp);
+        if out.at_mbarrier {
+            self.at_mbarrier.push((warp, line.awaited));
+        }
+        out.held = line.held || out.at_mbarrier;
         if line.held {
             self.waiting.push(context.now);
             self.held.push(warp);

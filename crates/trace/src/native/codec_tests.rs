@@ -49,6 +49,7 @@ fn instruction() -> impl Strategy<Value = DynInst> {
     (0u32..10, lanes, addresses(), addresses(), spaces, 0u8..16, any::<u32>()).prop_map(
         |(pc, (active, mask, diverged, reconverge), addresses, addresses2, space, small, number)| DynInst {
             held: false,
+            at_mbarrier: false,
             transfer: None,
             pc: Pc(pc),
             mask: mask & active,

@@ -3,8 +3,8 @@
 use super::codec::CtaLog;
 use super::contents::Contents;
 use isa::{
-    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot,
-    WarpStream,
+    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext,
+    TransferId, WarpSlot, WarpStream,
 };
 use kit::Cycle;
 use std::sync::Arc;
@@ -80,7 +80,10 @@ impl<S: WarpStream> Recording<S> {
     #[inline]
     fn note(&mut self, warp: WarpSlot, done: &DynInst, values: Option<&OperandValues>) -> Result<(), Box<Fault>> {
         if self.lost {
-            return Err(self.writer_failed(warp));
+            return Err(self.failed(warp, "the trace cannot be written"));
+        }
+        if done.transfer.is_some() {
+            return Err(self.failed(warp, "traces cannot hold bulk and tensor copies: run it without recording"));
         }
         let (slot, index) = self.warps[warp.index()];
         if let Some(cta) = &mut self.ctas[slot.index()]
@@ -97,12 +100,12 @@ impl<S: WarpStream> Recording<S> {
     }
 
     #[cold]
-    fn writer_failed(&self, warp: WarpSlot) -> Box<Fault> {
+    fn failed(&self, warp: WarpSlot, what: &str) -> Box<Fault> {
         let cta = self.warps.get(warp.index()).and_then(|(cta, _)| self.ctas.get(cta.index())?.as_ref());
         let origin = Dim3::new(0, 0, 0);
         Box::new(Fault {
             kind: FaultKind::Other,
-            what: "the trace cannot be written".into(),
+            what: what.into(),
             spot: SourceSpot { kernel: cta.map_or(String::new(), |c| c.program.name.clone()), ..SourceSpot::default() },
             cta: cta.map_or(origin, |c| c.position),
             thread: origin,
@@ -180,6 +183,14 @@ impl<S: WarpStream> WarpStream for Recording<S> {
 
     fn exchange(&mut self, shared: &mut S::Shared) -> Result<Option<WarpSlot>, Box<Fault>> {
         self.stream.exchange(shared)
+    }
+
+    fn transferred(&mut self, transfer: TransferId) {
+        self.stream.transferred(transfer);
+    }
+
+    fn take_woken(&mut self) -> Option<WarpSlot> {
+        self.stream.take_woken()
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

@@ -13,8 +13,8 @@ impl Head {
     /// Numbers of heads, rounded up: pipes, then reasons, then nothing.
     const COUNT: usize = 32;
 
-    /// The warp has no instruction.
-    pub const EMPTY: Self = Self((Pipe::COUNT + Stall::COUNT) as u8);
+    /// The warp has no instruction: the place of the reason that there is no warp.
+    pub const EMPTY: Self = Self((Pipe::COUNT + Stall::Idle as usize) as u8);
 
     /// The warp has a candidate for `pipe`.
     #[inline(always)]
@@ -120,7 +120,7 @@ impl<M: WarpMask> Candidates<M> {
     /// The first reason in order of priority for which any of `warps` has no candidate.
     #[inline]
     pub fn first_stall(&self, warps: M) -> Option<Stall> {
-        let stalls = u64::from(self.heads >> Pipe::COUNT) & ((1 << Stall::COUNT) - 1);
+        let stalls = u64::from(self.heads >> Pipe::COUNT) & ((1 << Stall::Idle as u32) - 1);
         let mut stalls = set_bits(stalls).map(|stall| Stall::ALL[stall]);
         stalls.find(|&stall| self.stalled(stall).meets(warps))
     }

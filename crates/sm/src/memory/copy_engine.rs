@@ -1,0 +1,274 @@
+//! The SM's copy engine (TMA): bulk copies and boxes of tensors, which an instruction starts and the engine executes.
+//!
+//! ```text
+//!  issue ─► start ─► commands, in order ─► requests, a line each ─► Outbox
+//!                                                                     │
+//!           mbarrier, bulk group ◄─ completion ◄─ replies ◄───────────┘
+//! ```
+//! A command becomes ready some cycles after the instruction that starts it. Commands send their requests one after the
+//! other: a cycle sends one request, of a 128-byte line at most, and no more bytes than the engine's rate for its
+//! direction. When all replies have come, and some cycles later for loads, the stream completes the command's
+//! `mbarrier`; commands of a bulk group are complete with the last acknowledgement.
+//!
+//! - D-CE1: the data moved when the instruction executed ([`isa::WarpStream::transferred`]); shared memory is read and
+//!   written without taking its banks from other accesses.
+//! - D-CE2: the queue has no limit, and reading the tensor map takes no time of its own: it is in the start.
+//! - D-CE3: a prefetch receives the data that it brings to the L2, and drops them.
+//! - D-CE4: a copy from shared memory to shared memory takes the time of its bytes at the rate of stores.
+
+use crate::memory::copies::Copies;
+use crate::memory::load_store::TOKEN_BYPASS;
+use crate::outbox::Outbox;
+use config::CopyEngine as Parameters;
+use isa::{Transfer, TransferId, TransferKind, WarpSlot};
+use kit::persist::{Archive, Mismatch, Persist};
+use kit::{Cycle, NEVER};
+use mem::{Level, Request, RequestKind};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Marks the token of a request of the engine; the rest is the number of the command.
+pub(crate) const TOKEN_ENGINE: u32 = 1 << 30;
+
+/// Whether `reply` is to a request of the engine.
+#[inline]
+pub(crate) fn is_of_engine(reply: &Request) -> bool {
+    let kind = matches!(reply.kind, RequestKind::Read | RequestKind::Write | RequestKind::Atomic);
+    kind && reply.token & (TOKEN_ENGINE | TOKEN_BYPASS) == TOKEN_ENGINE
+}
+
+/// Most bytes of a request.
+const LINE: u64 = 128;
+/// Requests are of whole sectors.
+const SECTOR: u64 = 32;
+
+/// The copy engine of an SM.
+#[derive(Debug)]
+pub(crate) struct CopyEngine {
+    /// Commands under way, by number; free ones are reused.
+    commands: Vec<Command>,
+    free: Vec<u16>,
+    /// Those that have requests to send, in order.
+    queue: VecDeque<u16>,
+    /// When the first of them may send.
+    next_request: Cycle,
+    /// Ends that come by time.
+    ends: BinaryHeap<Reverse<(Cycle, u16)>>,
+    /// Bulk groups by warp: how far their sources have been read, and how far they are complete.
+    pub reads: Copies,
+    pub groups: Copies,
+}
+
+/// A command from its instruction's issue to its end.
+#[derive(Debug)]
+struct Command {
+    warp: WarpSlot,
+    transfer: Transfer,
+    /// Its groups in [`CopyEngine::reads`] and [`CopyEngine::groups`].
+    group: [u32; 2],
+    ready_at: Cycle,
+    /// When its first request was sent, later by the cycles in which there was no room for one.
+    begun: Option<Cycle>,
+    /// Bytes of requests that have been sent.
+    sent: u64,
+    /// The next request: number of the run, offset in it.
+    next: (usize, u32),
+    /// Requests without a reply.
+    outstanding: u32,
+}
+
+impl Default for CopyEngine {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+/// What has happened to a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Progress {
+    /// Its source in shared memory has been read. The warp may go on if it waits for that.
+    Read(WarpSlot, bool),
+    /// It is complete. The warp may go on if it waits for its group.
+    Complete(WarpSlot, TransferId, bool),
+}
+
+impl CopyEngine {
+    /// Without commands, for `warps` warps.
+    pub fn new(warps: usize) -> Self {
+        Self {
+            commands: vec![],
+            free: vec![],
+            queue: VecDeque::new(),
+            next_request: NEVER,
+            ends: BinaryHeap::new(),
+            reads: Copies::new(warps),
+            groups: Copies::new(warps),
+        }
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.commands.len() == self.free.len()
+    }
+
+    /// The first cycle in which it has something to do by itself.
+    #[inline]
+    pub fn next_event(&self) -> Cycle {
+        self.ends.peek().map_or(NEVER, |&Reverse((due, _))| due).min(self.next_request)
+    }
+
+    /// An instruction of `warp` has issued and starts `transfer`.
+    pub fn start(&mut self, now: Cycle, warp: WarpSlot, transfer: Transfer, parameters: &Parameters) {
+        let group = if transfer.by_group { [self.reads.issue(warp), self.groups.issue(warp)] } else { [0; 2] };
+        let ready_at = now + Cycle::from(parameters.start_cycles());
+        let command = Command { warp, transfer, group, ready_at, begun: None, sent: 0, next: (0, 0), outstanding: 0 };
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.commands.push(Command::unused());
+            (self.commands.len() - 1) as u16
+        });
+        self.commands[usize::from(number)] = command;
+        self.queue.push_back(number);
+        if self.queue.len() == 1 {
+            self.next_request = ready_at;
+        }
+    }
+
+    /// Sends a request, if one is due, and ends commands. `progress` sees what they have come to.
+    pub fn step(
+        &mut self,
+        now: Cycle,
+        parameters: &Parameters,
+        outbox: &mut Outbox<'_>,
+        mut progress: impl FnMut(Progress),
+    ) {
+        if self.next_request <= now
+            && let Some(&number) = self.queue.front()
+        {
+            self.send(now, number, parameters, outbox, &mut progress);
+        }
+        while let Some(&Reverse((due, number))) = self.ends.peek()
+            && due <= now
+        {
+            self.ends.pop();
+            let Command { warp, transfer, group, .. } =
+                std::mem::replace(&mut self.commands[usize::from(number)], Command::unused());
+            self.free.push(number);
+            let goes_on = transfer.by_group && self.groups.performed(warp, group[1]);
+            progress(Progress::Complete(warp, transfer.id, goes_on));
+        }
+    }
+
+    /// A request of the command `number` goes to the memory, if there is room.
+    fn send(
+        &mut self,
+        now: Cycle,
+        number: u16,
+        parameters: &Parameters,
+        outbox: &mut Outbox<'_>,
+        progress: &mut impl FnMut(Progress),
+    ) {
+        let command = &mut self.commands[usize::from(number)];
+        let begun = command.begun.unwrap_or(now);
+        command.begun = Some(begun);
+        let rate = u64::from(parameters.rate(command.transfer.kind));
+        if let Some((first, mut request)) = command.request() {
+            if !outbox.has_room() {
+                command.begun = Some(begun + 1);
+                self.next_request = now + 1;
+                return;
+            }
+            request.token = TOKEN_ENGINE | u32::from(number);
+            outbox.push(request);
+            command.next = first;
+            command.sent += u64::from(request.bytes);
+            command.outstanding += 1;
+        } else {
+            command.sent = u64::from(command.transfer.shared_bytes);
+        }
+        // The bytes of a request take their time at the engine before the next one.
+        let paced = begun + command.sent.div_ceil(rate);
+        self.next_request = paced.max(now + 1);
+        if command.next.0 < command.transfer.runs.len() {
+            return;
+        }
+        self.queue.pop_front();
+        if let Some(&next) = self.queue.front() {
+            self.next_request = self.next_request.max(self.commands[usize::from(next)].ready_at);
+        } else {
+            self.next_request = NEVER;
+        }
+        let command = &self.commands[usize::from(number)];
+        if command.transfer.by_group {
+            let goes_on = self.reads.performed(command.warp, command.group[0]);
+            progress(Progress::Read(command.warp, goes_on));
+        }
+        if command.outstanding == 0 {
+            self.ends.push(Reverse((paced + parameters.completion(command.transfer.kind), number)));
+        }
+    }
+
+    /// A reply to a request of the engine has come.
+    pub fn receive(&mut self, now: Cycle, reply: &Request, parameters: &Parameters) {
+        let number = (reply.token & !TOKEN_ENGINE) as u16;
+        let command = &mut self.commands[usize::from(number)];
+        command.outstanding -= 1;
+        if command.outstanding == 0 && command.next.0 == command.transfer.runs.len() {
+            self.ends.push(Reverse((now + parameters.completion(command.transfer.kind), number)));
+        }
+    }
+}
+
+impl Command {
+    /// What stands at an unused number.
+    fn unused() -> Self {
+        Self {
+            warp: WarpSlot(0),
+            transfer: Transfer::default(),
+            group: [0; 2],
+            ready_at: NEVER,
+            begun: None,
+            sent: 0,
+            next: (0, 0),
+            outstanding: 0,
+        }
+    }
+
+    /// The next request, and what is next after it.
+    fn request(&self) -> Option<((usize, u32), Request)> {
+        let (run, offset) = self.next;
+        let &(start, length) = self.transfer.runs.get(run)?;
+        let address = start + u64::from(offset);
+        let end = (start + u64::from(length)).min((address / LINE + 1) * LINE);
+        let first = address / SECTOR * SECTOR;
+        let bytes = (end.div_ceil(SECTOR) * SECTOR - first) as u32;
+        let kind = match self.transfer.kind {
+            TransferKind::GlobalToShared | TransferKind::Prefetch => RequestKind::Read,
+            TransferKind::SharedReduction => RequestKind::Atomic,
+            TransferKind::SharedToGlobal | TransferKind::SharedToShared => RequestKind::Write,
+        };
+        // Bytes that a write covers in every one of its sectors.
+        let whole = address.is_multiple_of(SECTOR) && end.is_multiple_of(SECTOR);
+        let byte_mask = if whole { u32::MAX } else { covered(address - first, end - first, u64::from(bytes)) };
+        let request = Request { address: first, bytes, kind, local: false, byte_mask, token: 0, from: Level::L2 };
+        let next = if end == start + u64::from(length) { (run + 1, 0) } else { (run, (end - start) as u32) };
+        Some((next, request))
+    }
+}
+
+/// The bytes of a sector that the bytes from `from` to `to` of `bytes` bytes cover in each of their sectors.
+fn covered(from: u64, to: u64, bytes: u64) -> u32 {
+    (0..SECTOR)
+        .filter(|&byte| (0..bytes / SECTOR).all(|sector| (from..to).contains(&(sector * SECTOR + byte))))
+        .fold(0, |mask, byte| mask | 1 << byte)
+}
+
+impl Persist for CopyEngine {
+    /// Nothing is under way between kernels.
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        if !self.is_idle() {
+            return Err(Mismatch::new("a transfer is in the copy engine"));
+        }
+        self.reads.persist(archive)?;
+        self.groups.persist(archive)
+    }
+}

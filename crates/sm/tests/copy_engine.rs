@@ -1,0 +1,148 @@
+//! Closed-form timing of the copy engine, exact to the cycle.
+
+use crate::support;
+
+use config::CopyEngine;
+use isa::{Control, OpClass, TransferKind};
+use mem::RequestKind;
+use sm::{Stall, Timeline};
+use support::*;
+
+const ENGINE: CopyEngine = CopyEngine {
+    start_cycles: Some(20),
+    completion_cycles: Some(50),
+    load_bytes_per_cycle: Some(64),
+    store_bytes_per_cycle: Some(32),
+    reduction_bytes_per_cycle: Some(16),
+};
+
+/// One warp that runs `lines` on an SM with this engine.
+fn run(engine: CopyEngine, lines: &[Line]) -> Run<Timeline> {
+    let run = Bench::new(lines).gpu(|g| g.sm.copy_engine = engine).run();
+    assert!(!run.deadlocked, "{:?}", run.sm.describe_stalls(&run.kernels));
+    run
+}
+
+fn load(bytes: u32) -> Line {
+    transfer(TransferKind::GlobalToShared, &[(4096, bytes)], false)
+}
+
+fn wait(control_: Control, left: u8) -> Line {
+    Line { async_groups_left: left, ..control(OpClass::Uniform, control_, "wait") }
+}
+
+fn store(kind: TransferKind, bytes: u32) -> [Line; 2] {
+    [transfer(kind, &[(4096, bytes)], true), control(OpClass::Uniform, Control::BulkCommit, "commit")]
+}
+
+/// Cycles from the issue of the first instruction to the issue of number `order`.
+fn from_first(run: &Run<Timeline>, order: u32) -> u64 {
+    at(&run.sm.observer, order, 'I') - at(&run.sm.observer, 0, 'I')
+}
+
+/// From the end of a wait at an `mbarrier` to the next instruction's issue: it is decoded in that cycle.
+const AFTER_WAIT: u64 = 1;
+
+#[test]
+fn a_load_takes_its_start_its_lines_the_memory_and_its_completion() {
+    for (bytes, lines) in [(16, 1), (128, 1), (256, 2), (4096, 32)] {
+        let run = run(ENGINE, &[load(bytes), await_transfers(1), add(1, &[])]);
+        let expected = 20 + (lines - 1) * 2 + 200 + 50 + AFTER_WAIT;
+        assert_eq!(from_first(&run, 2), expected, "{bytes} bytes");
+        assert_eq!(run.sm.counters().requests, lines);
+        assert_eq!((run.sm.counters().transfers, run.sm.counters().transfer_bytes), (1, bytes.into()));
+        assert!(run.sm.account().stalled(Stall::Mbarrier) > 200);
+    }
+}
+
+#[test]
+fn commands_follow_each_other_at_the_rate_of_the_engine() {
+    let one = |count: usize| {
+        let mut lines = vec![load(1024); count];
+        lines.extend([await_transfers(count), add(1, &[])]);
+        from_first(&run(ENGINE, &lines), count as u32 + 1)
+    };
+    let first = one(1);
+    for count in 2..6 {
+        assert_eq!(one(count), first + (count as u64 - 1) * 16, "{count} loads of 1,024 bytes at 64 a cycle");
+    }
+}
+
+#[test]
+fn runs_are_split_at_lines_and_sent_in_sectors() {
+    // The memory takes none of them. From the middle of a sector to the next line; two bytes; a line and a half.
+    let runs = [(4096 + 80, 64), (8192 + 34, 2), (16384, 192)];
+    let bench = Bench {
+        request_interval: 100_000,
+        limit: 2000,
+        ..Bench::new(&[transfer(TransferKind::SharedToGlobal, &runs, true)])
+    };
+    let run = bench.gpu(|g| g.sm.copy_engine = ENGINE).run();
+    let seen: Vec<_> = run.port.outbox.iter().map(|(_, r)| (r.kind, r.address, r.bytes, r.byte_mask)).collect();
+    let write = RequestKind::Write;
+    // A mask holds for every sector of a request.
+    assert_eq!(
+        seen,
+        [
+            (write, 4096 + 64, 64, 0xffff_0000),
+            (write, 4096 + 128, 32, 0x0000_ffff),
+            (write, 8192 + 32, 32, 0b1100),
+            (write, 16384, 128, !0),
+            (write, 16384 + 128, 64, !0),
+        ]
+    );
+}
+
+#[test]
+fn a_wait_for_reads_ends_when_the_last_line_is_sent_and_one_for_groups_with_the_last_reply() {
+    for (kind, rate) in [(TransferKind::SharedToGlobal, 32), (TransferKind::SharedReduction, 16)] {
+        let passes = |control, left| {
+            let mut lines = store(kind, 1024).to_vec();
+            lines.extend([wait(control, left), add(1, &[])]);
+            from_first(&run(ENGINE, &lines), 3)
+        };
+        let last = 20 + 7 * 128 / rate;
+        // The warp issues in the cycle in which it may.
+        assert_eq!(passes(Control::BulkReadWait, 0), last, "{kind:?}");
+        assert_eq!(passes(Control::BulkWait, 0), last + 200, "{kind:?}");
+        let unheld = passes(Control::BulkWait, 1);
+        assert!(unheld < 20, "one group may be pending");
+        assert_eq!(passes(Control::BulkReadWait, 1), unheld);
+    }
+}
+
+#[test]
+fn sleeping_changes_nothing_and_warps_end_after_their_transfers() {
+    let mut lines = vec![load(512), await_transfers(1)];
+    lines.extend(store(TransferKind::SharedToGlobal, 2048));
+    lines.extend([wait(Control::BulkReadWait, 0), add(1, &[])]);
+    lines.extend(store(TransferKind::SharedReduction, 64));
+    let bench = Bench::new(&lines).gpu(|g| g.sm.copy_engine = ENGINE).warps(4);
+    bench.sleeping_changes_nothing::<sm::InOrder>(&());
+    let run = bench.run();
+    let last = (0..4).map(|warp| run.sm.observer.at(warp, 8, 'I').expect("it issues")).max().unwrap();
+    assert!(run.now > last + 200, "the reduction's reply comes later than the exit");
+    assert_eq!(run.sm.resident_warps(), 0);
+}
+
+#[test]
+fn each_key_of_the_copy_engine_counts() {
+    let keys: [(&str, fn(&mut CopyEngine)); 5] = [
+        ("start_cycles", |e| e.start_cycles = Some(21)),
+        ("completion_cycles", |e| e.completion_cycles = Some(51)),
+        ("load_bytes_per_cycle", |e| e.load_bytes_per_cycle = Some(32)),
+        ("store_bytes_per_cycle", |e| e.store_bytes_per_cycle = Some(64)),
+        ("reduction_bytes_per_cycle", |e| e.reduction_bytes_per_cycle = Some(32)),
+    ];
+    let mut lines = vec![load(512), await_transfers(1)];
+    for kind in [TransferKind::SharedToGlobal, TransferKind::SharedReduction] {
+        lines.extend(store(kind, 2048));
+        lines.push(wait(Control::BulkWait, 0));
+    }
+    let cycles = |engine| run(engine, &lines).now;
+    for (key, change) in keys {
+        let mut engine = ENGINE;
+        change(&mut engine);
+        assert_ne!(cycles(engine), cycles(ENGINE), "{key}");
+    }
+}
