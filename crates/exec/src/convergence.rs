@@ -244,6 +244,11 @@ impl Convergence {
         !self.others.is_empty()
     }
 
+    /// Whether lanes that are not active could execute now.
+    pub fn has_others(&self) -> bool {
+        self.others.iter().any(|group| group.waiting.is_ready())
+    }
+
     /// Lanes `gone`, all of them active, will not arrive at `gathering`.
     pub fn abandon(&mut self, gathering: Gathering, gone: LaneMask) {
         let mut waited = false;

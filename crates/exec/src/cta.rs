@@ -1,6 +1,7 @@
 //! Resident CTAs.
 
 use crate::check::CtaWatch;
+use crate::mbarrier::Wait;
 use crate::memory::SharedMemory;
 use crate::warp::{BARRIERS, Reduction};
 use isa::{Dim3, WarpSlot};
@@ -12,6 +13,10 @@ pub(crate) struct Cta {
     pub shared: SharedMemory,
     pub warps: Vec<WarpSlot>,
     pub reductions: [Reduction; BARRIERS],
+    /// Warps that wait at an `mbarrier`.
+    pub waits: Vec<Wait>,
+    /// An `mbarrier` has changed since these were last looked at.
+    pub barriers_changed: bool,
     /// Accesses of its warps, if they are checked.
     pub watch: Option<Box<CtaWatch>>,
 }
@@ -23,6 +28,8 @@ impl Default for Cta {
             shared: SharedMemory::default(),
             warps: Vec::new(),
             reductions: [Reduction::default(); BARRIERS],
+            waits: Vec::new(),
+            barriers_changed: false,
             watch: None,
         }
     }

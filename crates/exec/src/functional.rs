@@ -54,6 +54,8 @@ enum Waiting {
         id: u8,
         threads: u32,
     },
+    /// Waits at an `mbarrier`.
+    Mbarrier,
     Done,
 }
 
@@ -101,7 +103,7 @@ pub struct Round<'a> {
 impl Round<'_> {
     /// Whether `warp` waits at a barrier.
     pub fn is_waiting(&self, warp: WarpSlot) -> bool {
-        matches!(self.waiting[warp.index()], Waiting::Barrier { .. })
+        matches!(self.waiting[warp.index()], Waiting::Barrier { .. } | Waiting::Mbarrier)
     }
 
     /// Whether all threads of `warp` have exited.
@@ -212,6 +214,10 @@ fn run_cta(
                 let end = turn(state, stream, (warp, length), stats, (&mut barriers, &mut *observer), &mut out)?;
                 *since = if end == Waiting::No { since.saturating_add(1) } else { 0 };
                 waiting[warp.index()] = end;
+                stream.wake(CtaSlot(0));
+                while let Some(woken) = stream.take_woken() {
+                    waiting[woken.index()] = Waiting::No;
+                }
             }
         }
         let round = Round {
@@ -268,6 +274,7 @@ fn turn<O: Observer>(
             Turn::Over => break,
             Turn::Stopped => return Err(Ended::Stopped),
             Turn::Done => return Ok(Waiting::Done),
+            Turn::Mbarrier => return Ok(Waiting::Mbarrier),
             Turn::Barrier { waits } => {
                 barriers[out.barrier.id as usize] += kit::WARP_LANES as u32;
                 if waits {
@@ -308,12 +315,17 @@ fn deadlock(stream: &LiveStream, launch: &Launch, cta: u64, waiting: &[Waiting],
                 barriers[*id as usize]
             ));
             first.get_or_insert(i);
+        } else if let Some(awaited) = stream.describe_wait(WarpSlot::from(i)) {
+            who.push(format!("warp {i} waits for {awaited}"));
+            first.get_or_insert(i);
         }
     }
     let first = first.unwrap_or(0);
-    // The warp's program counter is after its barrier instruction, which is therefore the one before.
-    let after = stream.next_pc(WarpSlot::from(first)).unwrap_or_default();
-    let at = isa::Pc(after.0.saturating_sub(1));
+    let at = stream.waits_at(WarpSlot::from(first)).unwrap_or_else(|| {
+        // The warp's program counter is after its barrier instruction, which is therefore the one before.
+        let after = stream.next_pc(WarpSlot::from(first)).unwrap_or_default();
+        isa::Pc(after.0.saturating_sub(1))
+    });
     Box::new(Fault {
         kind: FaultKind::Other,
         what: format!("deadlock: {}", who.join("; ")),

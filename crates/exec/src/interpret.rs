@@ -15,6 +15,7 @@ use crate::int::{Int1, Int2};
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, Lanes, Pred, Reg, blend};
 use crate::launch::Launch;
+use crate::mbarrier::Wait;
 use crate::memory::{View, generic_space};
 use crate::op::Op;
 use crate::operand::Destination;
@@ -293,6 +294,20 @@ fn operate_rarely(
         Op::Surface(access) => access.run(&mut file, &mut spaces, env.images, out)?,
         Op::Query(query) => query.run(&mut file, env.images)?,
         Op::Atomic(atomic) => atomic.run(&mut file, &mut spaces, out)?,
+        Op::Mbarrier(barrier) => {
+            barrier.run(&mut file, &mut spaces, out)?;
+            env.cta.barriers_changed = true;
+        }
+        Op::MbarrierWait(wait) => {
+            if let Some((address, odd)) = wait.run(&mut file, &spaces, out)?
+                && mask == warp.active()
+                && !warp.has_others()
+            {
+                let slot = env.cta.warps[warp.index as usize];
+                env.cta.waits.push(Wait { warp: slot, pc: out.pc, address, odd, d: wait.d, mask });
+                (out.held, out.at_mbarrier) = (true, true);
+            }
+        }
         Op::AsyncCopy { shared, global, bytes, source_bytes, ignore } => {
             let limit = (*source_bytes, *ignore);
             async_copy(&file, &mut spaces, [*shared, *global], *bytes, limit, out)?;

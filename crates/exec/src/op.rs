@@ -12,6 +12,7 @@ use crate::float::{Float1, Float2, Float3, Modifiers};
 use crate::image::{Fetch, Query, SurfaceAccess};
 use crate::int::{Int1, Int2, Int3, Int4};
 use crate::lanes::{Pred, Reg};
+use crate::mbarrier::{Mbarrier, MbarrierOp, MbarrierWait};
 use crate::operand::{Destination, OperandUse, Origin, columns, reads, reads_pred, row, walks, writes, writes_pred};
 use crate::shuffle::{Redux, ShuffleMode, Vote};
 use crate::special::Special;
@@ -170,6 +171,10 @@ pub enum Op {
     /// The reverse of `FrameLoad`.
     FrameStore(Transfer),
     Atomic(Atomic),
+    /// Change of a barrier in shared memory.
+    Mbarrier(Mbarrier),
+    /// Test of its phase, or wait for it.
+    MbarrierWait(MbarrierWait),
     /// Read through a texture.
     Fetch(Fetch),
     /// Load or store through a surface.
@@ -435,6 +440,17 @@ ops! { |f|
         reads(f, [base], columns(*wide));
         reads(f, [b], n);
         reads(f, c, n);
+    }
+    Mbarrier(Mbarrier { op, address: Address { base, wide, .. }, d, count, bytes, .. }): C::Atomic, Origin::Lane => {
+        writes(f, d, 2);
+        reads(f, [base], columns(*wide));
+        reads(f, [count], columns(matches!(op, MbarrierOp::Exchange)));
+        reads(f, [bytes], 1);
+    }
+    MbarrierWait(MbarrierWait { address: Address { base, wide, .. }, d, phase, .. }): C::Atomic, Origin::Lane => {
+        writes_pred(f, [d]);
+        reads(f, [base], columns(*wide));
+        reads(f, [phase], 1);
     }
     Fetch(Fetch { shape, handle, wide, at, level, channels, d, .. }): C::Texture, Origin::Operands => {
         writes(f, d.into_iter().enumerate().filter(|(k, _)| *channels >> k & 1 == 1).map(|(_, d)| d), 1);

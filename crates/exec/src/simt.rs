@@ -153,6 +153,11 @@ impl<F> SimtStack<F> {
         !self.below.is_empty()
     }
 
+    /// Whether lanes that are not active could execute now.
+    pub fn has_others(&self) -> bool {
+        self.is_apart() && self.leaves().into_iter().any(|at| self.below[at].waiting.is_ready())
+    }
+
     /// The innermost call that the active lanes are in.
     #[inline]
     pub fn frame(&self) -> Option<&F> {

@@ -9,16 +9,18 @@ use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::launch::Launch;
 use crate::machine;
+use crate::mbarrier::Wait;
 use crate::memory::{OutOfBounds, Own, Reader, SHARED_WINDOW};
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
-use crate::turn::{Turn, arrival};
+use crate::turn::{Turn, wait};
 use crate::warp::{PendingReduction, Reduction, Warp, Way};
 use isa::{
     CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot,
     WarpStream,
 };
 use kit::{Cycle, LaneMask};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -42,6 +44,8 @@ pub struct LiveStream {
     /// checked.
     watched: u64,
     seen: Vec<Seen>,
+    /// Warps whose wait at an `mbarrier` is over.
+    woken: VecDeque<WarpSlot>,
     /// The description of an operation of the exchange, which nobody needs.
     unused: DynInst,
 }
@@ -93,6 +97,25 @@ impl LiveStream {
         self.warps.get(warp.index())?.kernel.as_ref()
     }
 
+    /// Ends the waits at an `mbarrier` of the CTA in `slot` whose phase is complete: [`WarpStream::take_woken`].
+    pub(crate) fn wake(&mut self, slot: CtaSlot) {
+        let cta = &mut self.ctas[slot.index()];
+        if cta.barriers_changed {
+            wake(&mut self.warps, cta, &mut self.woken);
+        }
+    }
+
+    /// The wait of `warp` at an `mbarrier`, and its CTA.
+    fn wait_of(&self, warp: WarpSlot) -> Option<(&Cta, &Wait)> {
+        let cta = self.ctas.get(usize::from(self.warps.get(warp.index())?.cta))?;
+        Some((cta, cta.waits.iter().find(|wait| wait.warp == warp)?))
+    }
+
+    /// The instruction at which `warp` waits at an `mbarrier`.
+    pub(crate) fn waits_at(&self, warp: WarpSlot) -> Option<Pc> {
+        Some(self.wait_of(warp)?.1.pc)
+    }
+
     /// Columns and predicates of a resident warp, for tests of single instructions. Columns: the general
     /// registers, 8 more, then the uniform registers. Predicates: P0 to P6, then UP0 to UP6.
     #[doc(hidden)]
@@ -107,6 +130,24 @@ impl LiveStream {
         let ctas: u64 = self.ctas.iter().map(|c| u64::from(c.shared.bytes())).sum();
         warps + ctas
     }
+}
+
+/// Ends the waits of warps of `cta` whose phase is complete.
+#[cold]
+#[inline(never)]
+fn wake(warps: &mut [Warp], cta: &mut Cta, woken: &mut VecDeque<WarpSlot>) {
+    let Cta { waits, shared, barriers_changed, .. } = cta;
+    *barriers_changed = false;
+    waits.retain(|wait| {
+        if !wait.is_over(shared) {
+            return true;
+        }
+        if let Some(n) = wait.d.number() {
+            warps[wait.warp.index()].preds[usize::from(n)] |= wait.mask;
+        }
+        woken.push_back(wait.warp);
+        false
+    });
 }
 
 /// Writes the result of the reduction that a warp waits for to all warps that wait for it. The first of them
@@ -155,6 +196,8 @@ impl WarpStream for LiveStream {
         place.warps.clear();
         place.warps.extend_from_slice(warps);
         place.reductions.fill(Reduction::default());
+        place.waits.clear();
+        place.barriers_changed = false;
         place.watch = shared.watch.as_ref().and_then(|watch| watch.start_cta(warps.len(), place.shared.bytes()));
     }
 
@@ -236,7 +279,11 @@ impl WarpStream for LiveStream {
         let (kind, mut seen) = (*kind, seen.take());
         self.next += 1;
         let done = match kind {
-            WaitingKind::Held(warp, pc, context) => self.perform(shared, warp, pc, context).map(|()| Some(warp)),
+            WaitingKind::Held(warp, pc, context) => {
+                let done = self.perform(shared, warp, pc, context).map(|()| Some(warp));
+                self.wake(CtaSlot(self.warps[warp.index()].cta));
+                done
+            }
             WaitingKind::Reduction(number) => {
                 self.own.reductions[number].perform(&mut shared.memory, &self.reader);
                 Ok(None)
@@ -254,6 +301,16 @@ impl WarpStream for LiveStream {
             self.next = 0;
         }
         done
+    }
+
+    #[inline]
+    fn take_woken(&mut self) -> Option<WarpSlot> {
+        self.woken.pop_front()
+    }
+
+    fn describe_wait(&self, warp: WarpSlot) -> Option<String> {
+        let (cta, wait) = self.wait_of(warp)?;
+        Some(wait.describe(&cta.shared))
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {
@@ -296,6 +353,7 @@ impl LiveStream {
         let parts = shared.alone(warp.launch, reader);
         let Some(launch) = parts.launch else { return Ok(Turn::Done) };
         let mut env = parts.environment(launch, cta, *context);
+        out.held = false;
         let kernel = &*env.launch.kernel;
         let insts = kernel.program.insts();
         for _ in 0..most {
@@ -316,8 +374,8 @@ impl LiveStream {
             if observe(live, out).is_break() {
                 return Ok(Turn::Stopped);
             }
-            if let Some(waits) = arrival(insts, out) {
-                return Ok(Turn::Barrier { waits });
+            if let Some(end) = wait(insts, out) {
+                return Ok(end);
             }
         }
         Ok(Turn::Over)
@@ -348,6 +406,7 @@ impl LiveStream {
         let parts = shared.alone(warp.launch, reader);
         let Some(launch) = parts.launch else { return Ok(Turn::Done) };
         let mut env = parts.environment(launch, cta, *context);
+        out.held = false;
         let end = if way == Way::Ptx {
             execute_ptx_unseen(warp, &mut env, out, most, threads)
         } else {
@@ -382,8 +441,8 @@ impl LiveStream {
             if observe(live, out).is_break() {
                 return Ok(Turn::Stopped);
             }
-            if let Some(waits) = arrival(kernel.program.insts(), out) {
-                return Ok(Turn::Barrier { waits });
+            if let Some(end) = wait(kernel.program.insts(), out) {
+                return Ok(end);
             }
         }
         Ok(Turn::Over)
@@ -411,14 +470,14 @@ impl LiveStream {
         out: &mut DynInst,
         before: impl FnOnce(&Warp),
     ) -> Result<(), Box<Fault>> {
-        let Self { warps, ctas, own, reader, .. } = self;
+        let Self { warps, ctas, own, reader, woken, .. } = self;
         let mut warp = &mut warps[slot.index()];
         if !warp.pending.is_empty() {
             finish_reduction(warps, ctas, slot);
             warp = &mut warps[slot.index()];
         }
         before(warp);
-        out.held = false;
+        (out.held, out.at_mbarrier) = (false, false);
         let reductions = own.reductions.len();
         let mut parts = match &mut device {
             Device::Frozen(state) => state.frozen(warp.launch, own, reader),
@@ -450,6 +509,9 @@ impl LiveStream {
         let is_watched = warp.way == Way::Watched;
         out.next_pc = warp.pc().map(Pc);
         let done = within(out.next_pc, warp, launch, done);
+        if ctas[cta].barriers_changed {
+            wake(warps, &mut ctas[cta], woken);
+        }
         if done.is_ok() && !is_watched && self.own.reductions.len() == reductions {
             return Ok(());
         }

@@ -9,18 +9,21 @@ pub(crate) enum Turn {
     Over,
     /// It has arrived at a barrier; whether it waits there.
     Barrier { waits: bool },
+    /// It waits at an `mbarrier`.
+    Mbarrier,
     /// All its lanes have exited.
     Done,
     /// Its observer wants no more.
     Stopped,
 }
 
-/// Whether the executed instruction has arrived at a barrier; if so, whether its warp waits there.
+/// How the turn ends after the executed instruction, if its warp has arrived at a barrier.
 #[inline]
-pub(crate) fn arrival(insts: &[Inst], out: &DynInst) -> Option<bool> {
+pub(crate) fn wait(insts: &[Inst], out: &DynInst) -> Option<Turn> {
     match insts[out.pc.index()].traits.control {
-        Control::BarrierSync if out.mask != 0 => Some(true),
-        Control::BarrierArrive if out.mask != 0 => Some(false),
+        _ if out.held => Some(Turn::Mbarrier),
+        Control::BarrierSync if out.mask != 0 => Some(Turn::Barrier { waits: true }),
+        Control::BarrierArrive if out.mask != 0 => Some(Turn::Barrier { waits: false }),
         _ => None,
     }
 }

@@ -18,10 +18,8 @@ pub enum AtomicOp {
     Dec,
     Min,
     Max,
-    /// Arrivals at an `mbarrier` ([`crate::mbarrier`]); the operand is their number.
+    /// Arrivals at an `mbarrier` of sm_80 ([`crate::mbarrier`]); the operand is their number.
     Arrive,
-    /// Arrivals of threads that will not arrive in later phases.
-    ArriveDrop,
 }
 
 /// Type of the value in memory.
@@ -70,8 +68,7 @@ impl Update {
             AtomicOp::Xor => old ^ b,
             AtomicOp::Exch => b,
             AtomicOp::Cas => atomic::cas(old, b, c),
-            AtomicOp::Arrive => mbarrier::arrive(old, b as u32),
-            AtomicOp::ArriveDrop => mbarrier::arrive(mbarrier::drop(old, b as u32), b as u32),
+            AtomicOp::Arrive => mbarrier::arrive_80(old, b as u32),
             AtomicOp::Inc => u64::from(atomic::inc(old as u32, b as u32)),
             AtomicOp::Dec => u64::from(atomic::dec(old as u32, b as u32)),
             AtomicOp::Min => match self.ty {

@@ -134,6 +134,11 @@ impl Warp {
         if self.is_machine_code { self.groups.active() } else { self.stack.active() }
     }
 
+    /// Whether other lanes than the active ones could execute now.
+    pub fn has_others(&self) -> bool {
+        if self.is_machine_code { self.groups.has_others() } else { self.stack.has_others() }
+    }
+
     /// Sets the positions of 32 threads of a CTA, starting with thread number `first`, row by row.
     fn place_threads(&mut self, block: Dim3, first: u64) {
         let [x, y, z] = &mut self.tid;

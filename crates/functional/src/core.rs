@@ -86,6 +86,7 @@ pub struct FunctionalCore<S> {
     resident: Warps,
     /// Warps among them that neither wait at a barrier nor sleep.
     ready: Warps,
+    /// At one of the CTA, or at an `mbarrier`.
     at_barrier: Warps,
     /// When each sleeping warp rises.
     asleep: Vec<(Cycle, WarpSlot)>,
@@ -131,6 +132,10 @@ impl<S: WarpStream> FunctionalCore<S> {
         row.last = done.pc;
         self.counters.warp_instructions += 1;
         self.counters.thread_instructions += u64::from(done.mask.count_ones());
+        if done.held {
+            self.ready.remove(warp);
+            self.at_barrier.insert(warp);
+        }
         let exits = done.next_pc.is_none();
         match env.kernels[row.kernel.index()].program.inst(done.pc).traits.control {
             Control::None | Control::Branch | Control::Exit => {}
@@ -138,6 +143,10 @@ impl<S: WarpStream> FunctionalCore<S> {
         }
         if exits {
             self.exit(warp);
+        }
+        while let Some(woken) = self.stream.take_woken() {
+            self.at_barrier.remove(woken);
+            self.ready.insert(woken);
         }
         Ok(())
     }
@@ -206,7 +215,10 @@ impl<S: WarpStream> FunctionalCore<S> {
         let program = &kernels[kernel.index()].program;
         let (text, place) = (program.text(last), program.place(last));
         let place = if place.is_empty() { place } else { format!(" ({place})") };
-        let waits_for = self.ctas.barriers.describe_wait(cta, warp, |w| self.warps[w.index()].index_in_cta);
+        let waits_for = self
+            .stream
+            .describe_wait(warp)
+            .unwrap_or_else(|| self.ctas.barriers.describe_wait(cta, warp, |w| self.warps[w.index()].index_in_cta));
         format!(
             "SM {}, warp slot {}: warp {index_in_cta} of CTA {} of `{}` at `{text}`{place} waits for {waits_for}",
             self.id,

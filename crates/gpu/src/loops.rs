@@ -25,6 +25,9 @@ impl SpinningWarp {
             if stream.step_alone(shared, warp, context, &mut done).is_err() {
                 break;
             }
+            if done.held {
+                break;
+            }
             let mut step = LoopStep::new(program, pc);
             step.reads = reads(stream, shared, program, warp, &done);
             self.lanes |= done.active;

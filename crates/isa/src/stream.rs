@@ -308,6 +308,11 @@ pub trait WarpStream: Send {
         None
     }
 
+    /// The phase for which `warp` waits at an `mbarrier`, for messages: "the even phase of the mbarrier at …".
+    fn describe_wait(&self, _warp: WarpSlot) -> Option<String> {
+        None
+    }
+
     /// Removes a finished CTA from the SM.
     fn end_cta(&mut self, slot: CtaSlot);
 }

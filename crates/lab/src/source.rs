@@ -236,8 +236,13 @@ impl WarpStream for Stream {
         each!(self.transferred(transfer));
     }
 
+    #[inline(always)]
     fn take_woken(&mut self) -> Option<WarpSlot> {
         each!(self.take_woken())
+    }
+
+    fn describe_wait(&self, warp: WarpSlot) -> Option<String> {
+        each!(self.describe_wait(warp))
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

@@ -12,6 +12,11 @@ pub(crate) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
             let access = if a.d.is_some() { Access::Atomic } else { Access::Reduction };
             MemAccess { space: a.space, access, bytes: a.ty.bytes(), cache }
         }
+        Op::Mbarrier(barrier) => {
+            let access = if barrier.d.is_some() { Access::Atomic } else { Access::Reduction };
+            MemAccess { space: Space::Shared, access, bytes: 8, cache }
+        }
+        Op::MbarrierWait(_) => MemAccess { space: Space::Shared, access: Access::Atomic, bytes: 8, cache },
         // The timing model needs only the texel's address, not its size.
         Op::Fetch(_) => MemAccess { space: Space::Texture, access: Access::Load, bytes: 4, cache },
         Op::Surface(access) => access.mem_access(),

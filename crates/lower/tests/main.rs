@@ -2,6 +2,7 @@
 //!
 //! One program: linking takes longer than the tests. A file of tests is a line here.
 
+mod barriers;
 mod checks;
 mod classes;
 mod common;

@@ -11,7 +11,7 @@ use crate::lanes::{Lanes, Pred};
 use crate::machine;
 use crate::op::Op;
 use crate::steer::Steer;
-use crate::turn::{Turn, arrival};
+use crate::turn::{Turn, wait};
 use crate::warp::Warp;
 use access::Spaces;
 use isa::{DynInst, Pc};
@@ -78,8 +78,8 @@ pub(crate) fn execute_ptx_unseen(
                 file = file!(warp, &launch.constants, 0);
                 // Which lanes execute it, it may have found out itself.
                 executed = executed + u64::from(out.mask.count_ones()) - u64::from(mask.count_ones());
-                if let Some(waits) = arrival(launch.kernel.program.insts(), out) {
-                    break Ok(Turn::Barrier { waits });
+                if let Some(end) = wait(launch.kernel.program.insts(), out) {
+                    break Ok(end);
                 }
                 continue;
             }
@@ -135,7 +135,7 @@ pub(crate) fn execute_machine_code_unseen(
                         warp.groups.branch(taken, *target);
                         continue 'turn;
                     }
-                    Op::Steer(_) | Op::Sequence(..) => break 'whole,
+                    Op::Steer(_) | Op::Sequence(..) | Op::MbarrierWait(_) => break 'whole,
                     _ => {
                         (out.mask, out.active) = (mask, active);
                         env.context.now = begun + u64::from(done - 1);
@@ -160,8 +160,8 @@ pub(crate) fn execute_machine_code_unseen(
         }
         file = file!(warp, &launch.constants, 0);
         executed += u64::from(out.mask.count_ones());
-        if let Some(waits) = arrival(kernel.program.insts(), out) {
-            break Ok(Turn::Barrier { waits });
+        if let Some(end) = wait(kernel.program.insts(), out) {
+            break Ok(end);
         }
     };
     env.context.now = begun + u64::from(done);

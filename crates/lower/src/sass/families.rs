@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::integer::{add, bits, extreme, multiply};
-use super::{control, convert, float, half, integer, matrix, memory, moves, texture, warp};
+use super::{barrier, control, convert, float, half, integer, matrix, memory, moves, texture, warp};
 use exec::float::{Float2, Float3};
 use exec::image::FetchKind;
 use exec::int::Int1;
@@ -63,6 +63,16 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::AtomS | SassOp::AtomSCas | SassOp::AtomSPopcInc => memory::atomic(b, inst, Space::Shared),
         SassOp::AtomSArrive | SassOp::ArriveS => memory::arrive(b, inst),
         SassOp::LdGSts => memory::copy(b, inst),
+        SassOp::SyncsExch => barrier::exchange(b, inst),
+        SassOp::SyncsArrive => barrier::arrive(b, inst),
+        SassOp::SyncsPhaseChk => barrier::check(b, inst),
+        SassOp::UBlkCp
+        | SassOp::UBlkRed
+        | SassOp::UBlkPf
+        | SassOp::UTmaLdG
+        | SassOp::UTmaStG
+        | SassOp::UTmaRedG
+        | SassOp::UTmaPf => Err("not yet".into()),
         SassOp::QSpc => memory::query_space(b, inst),
 
         SassOp::FAdd => float::add_f32(b, inst),
@@ -92,13 +102,19 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::Bar => control::cta_barrier(b, inst),
         SassOp::B2R => control::barrier_result(b, inst),
         SassOp::MemBar => control::fence(b, inst),
-        SassOp::LdGDepBar => emit(b, Op::AsyncCommit),
+        SassOp::LdGDepBar | SassOp::UTmaCmdFlush => emit(b, Op::AsyncCommit),
         SassOp::DepBar => control::wait(b, inst),
         SassOp::NanoSleep => control::sleep(b, inst),
         SassOp::Bpt => control::trap(b, inst),
         // Without effect here. Grids of a stream run one after another: there is nothing to wait for.
         SassOp::AcqBulk | SassOp::PreExit | SassOp::FenceViewAsync => Ok(()),
-        SassOp::Nop | SassOp::PmTrig | SassOp::Cctl | SassOp::ErrBar | SassOp::CgaErrBar => Ok(()),
+        SassOp::Nop
+        | SassOp::PmTrig
+        | SassOp::Cctl
+        | SassOp::SyncsCctl
+        | SassOp::UTmaCctl
+        | SassOp::ErrBar
+        | SassOp::CgaErrBar => Ok(()),
 
         SassOp::Shfl => warp::shuffle(b, inst),
         SassOp::Vote | SassOp::VoteU => warp::vote(b, inst),

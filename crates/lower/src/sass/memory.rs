@@ -17,6 +17,7 @@
 //!    code encodes the bytes of `cp.async` this way, and uses the predicate for none.
 //! 5. The effect of the predicate of a plain load is not published: it is refused.
 
+use super::barrier;
 use super::builder::{Builder, Lowered, offset_in_bank};
 use super::operand::list;
 use exec::access::{Address, Format, Transfer};
@@ -248,6 +249,8 @@ fn atomic_type(ty: modifier::AtomicType, op: AtomicOp) -> Option<AtomicType> {
         modifier::AtomicType::F64 => AtomicType::F64,
         modifier::AtomicType::F16x2 => AtomicType::F16x2,
         modifier::AtomicType::Bf16x2 => AtomicType::Bf16x2,
+        modifier::AtomicType::F16 => AtomicType::F16,
+        modifier::AtomicType::Bf16 => AtomicType::Bf16,
     };
     let integer = matches!(ty, AtomicType::U32 | AtomicType::S32 | AtomicType::U64 | AtomicType::S64);
     let fits = match op {
@@ -264,8 +267,11 @@ pub(super) fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let ([] | [_], [place]) = (&registers[..], &places[..]) else {
         return Err("it has an unknown form".into());
     };
-    if inst.has(key::TRANSACTION_COUNT) {
-        return Err("a transaction count is not executable".into());
+    if b.sm >= 90 && inst.row.op == SassOp::ArriveS {
+        return barrier::copies_arrive(b, inst, *place);
+    }
+    if b.sm >= 90 || inst.has(key::TRANSACTION_COUNT) {
+        return Err("compilers have no such arrival on this architecture".into());
     }
     let address = address(b, inst, Space::Shared, *place)?;
     let d = registers.first().copied().filter(|&d| !matches!(d, SassOperand::Register(r) if r.is_zero()));

@@ -23,6 +23,7 @@
 //! | `deferred` | cubins whose kernels are lowered when they are asked for |
 //! | the others | families of instructions |
 
+mod barrier;
 mod build;
 mod builder;
 mod control;

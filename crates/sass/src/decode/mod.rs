@@ -346,6 +346,10 @@ impl SassInst {
             What::Named(field, names) => {
                 SassOperand::Text(names.get(field.get(self.word) as usize).copied().unwrap_or_default())
             }
+            What::UAddress(lo) => SassOperand::Memory(self.uniform_memory(lo, 0)),
+            What::UAddressOffset(lo, offset) => {
+                SassOperand::Memory(self.uniform_memory(lo, sign_extend(offset, self.word) as i32))
+            }
             What::Coordinates(lo) => {
                 SassOperand::Memory(Memory { base: self.get(lo, 8) as u8, suffix: "", uniform: None, offset: 0 })
             }
@@ -450,6 +454,11 @@ impl SassInst {
             operand::RZ if offset != 0 => Constant { offset, ..plain },
             _ => Constant { index: Some(Register::general(index)), offset, ..plain },
         }
+    }
+
+    /// An address in a uniform register.
+    fn uniform_memory(&self, lo: u8, offset: i32) -> Memory {
+        Memory { base: operand::RZ, suffix: "", uniform: Some(self.get(lo, 6) as u8), offset }
     }
 
     fn memory(&self, address: Address) -> Memory {

@@ -135,7 +135,14 @@ values! {
     /// Operation of an atomic access. The tests of `CAST` return whether they stored.
     Atomic { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, SafeAdd, Cas, Cast, CastSpin }
     /// Type of an atomic access.
-    AtomicType { U32, S32, U64, S64, F32, F64, F16x2, Bf16x2 }
+    AtomicType { U32, S32, U64, S64, F32, F64, F16x2, Bf16x2, F16, Bf16 }
+    /// What comes to a barrier: an arrival and as many bytes as the operand says will come, one of them, or neither but
+    /// one byte; the bytes themselves (`Complete`); as many arrivals as the operand says.
+    Arrival { One, OneWithoutBytes, NoneOneByte, None, Complete, Many }
+    /// From which memory to which a bulk copy goes.
+    CopyDirection { GlobalToShared, SharedToGlobal, SharedToShared }
+    /// Dimensions of a tensor.
+    Rank { One, Two, Three, Four, Five }
     /// Order of an access with others; since Ampere, with its scope.
     Order { Weak, Constant, Strong, StrongGpu, Mmio }
     /// Rounding of a result; of an integral one to the nearest, floor, ceiling and towards zero.
@@ -224,6 +231,8 @@ keys! {
     SIZE "size": Size, WIDE_ADDRESS "wide address": bool, ATOMIC "operation": Atomic, ATOMIC_TYPE "type": AtomicType,
     ORDER "order": Order, SCOPE "scope": Scope, SPACE "space": QueriedSpace,
     INDEX_MODE "mode": IndexMode, ZERO_FILL "zero fill": bool, TRANSACTION_COUNT "transaction count": bool,
+    ARRIVAL "arrival": Arrival, TOGETHER "together": bool, DROP "drop": bool, SUSPENDS "suspends": bool,
+    DIRECTION "direction": CopyDirection, MULTICAST "multicast": bool, RANK "rank": Rank, IM2COL "im2col": bool,
     // Arithmetic.
     ROUND "round": Round, FTZ "ftz": bool, FMZ "fmz": bool, SATURATE "saturate": bool, RELU "relu": bool,
     NAN "nan": bool, XOR_SIGN "xor sign": bool, SCALE "scale": Scale, FUNCTION "function": Function,

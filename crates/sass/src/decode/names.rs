@@ -11,24 +11,6 @@ pub fn of(code: u16, sm: u8) -> Option<(&'static str, &'static str)> {
 pub const ROWS: &[(u16, u8, u8, &str, &str)] = &[
     (0x9c7, 90, 90, "UCGABAR_ARV", CLUSTER),
     (0xdc7, 90, 90, "UCGABAR_WAIT", CLUSTER),
-    (0x5b2, 90, 90, "SYNCS", ASYNC_BARRIER),
-    (0x5a7, 90, 90, "SYNCS", ASYNC_BARRIER),
-    (0x9a7, 90, 90, "SYNCS.ARRIVE", ASYNC_BARRIER),
-    (0x3b2, 90, 90, "SYNCS", ASYNC_BARRIER),
-    (0x5b1, 90, 90, "SYNCS", ASYNC_BARRIER),
-    (0x9b1, 90, 90, "SYNCS", ASYNC_BARRIER),
-    (0x9b2, 90, 90, "SYNCS", ASYNC_BARRIER),
-    (0x3ba, 90, 90, "UBLKCP", BULK_COPY),
-    (0x3bb, 90, 90, "UBLKRED", BULK_COPY),
-    (0x3bc, 90, 90, "UBLKPF", BULK_COPY),
-    (0x3b4, 90, 90, "UTMALDG", TENSOR_COPY),
-    (0x5b4, 90, 90, "UTMALDG", TENSOR_COPY),
-    (0x3b5, 90, 90, "UTMASTG", TENSOR_COPY),
-    (0x3b6, 90, 90, "UTMAREDG", TENSOR_COPY),
-    (0x3b8, 90, 90, "UTMAPF", TENSOR_COPY),
-    (0x5b8, 90, 90, "UTMAPF", TENSOR_COPY),
-    (0x9b7, 90, 90, "UTMACMDFLUSH", TENSOR_COPY),
-    (0x9b9, 90, 90, "UTMACCTL", TENSOR_COPY),
     (0x9a4, 90, 90, "LDGMC", MULTICAST),
     (0x9a5, 90, 90, "LDGMC", MULTICAST),
     (0xdbd, 90, 90, "STAS", REMOTE),
@@ -75,7 +57,6 @@ pub fn reserved(op: &str, field: &str, value: u64) -> Option<&'static str> {
         ("TEX", "level", 6) => "a level of detail by FDV",
         ("DMMA", "unused", _) | (_, "predicate" | "relu predicate", _) => "a predicate as an operand",
         ("FMNMX" | "HMNMX2", "unused", 1) => "a predicate that says which operand is the result",
-        ("NANOSLEEP", "unused", _) => "a sleep that a barrier in shared memory ends",
         ("HFMA2" | "HMUL2", "f32 result", 1) => "a result in single precision",
         ("HFMA2", "mode", 1) => "the mode OOB",
         ("F2FP", "a sign" | "d type", _) => "a conversion that saturates, or is merged with a register",
@@ -84,6 +65,7 @@ pub fn reserved(op: &str, field: &str, value: u64) -> Option<&'static str> {
         ("BMOV", "quad", _) => "a barrier of quads",
         ("MOVM", "shape", _) | ("LDSM" | "STSM", "layout", _) => "another shape of matrices",
         ("QMMA", "orders" | "shape", _) => "a shape of matrices that does not exist",
+        ("NANOSLEEP", "unused", _) => "a sleep that ends otherwise, NANOSLEEP.CLEAR",
         ("BRXU", "kind", _) => "a branch of another kind",
         ("BAR", "mode", 3) => "BAR.SCAN: a prefix sum over the CTA",
         _ => return None,
@@ -92,8 +74,5 @@ pub fn reserved(op: &str, field: &str, value: u64) -> Option<&'static str> {
 
 const BINDLESS: &str = "texture whose handle is in a constant bank";
 const CLUSTER: &str = "barrier of a cluster";
-const ASYNC_BARRIER: &str = "barrier in shared memory that counts transactions";
-const BULK_COPY: &str = "bulk copy";
-const TENSOR_COPY: &str = "copy of a tensor";
 const MULTICAST: &str = "load through a multicast address";
 const REMOTE: &str = "access to the shared memory of another CTA of the cluster, which completes at a barrier";

@@ -114,6 +114,10 @@ pub enum What {
     Text(&'static str),
     /// Text by the value of a field.
     Named(Field, &'static [&'static str]),
+    /// Uniform register in brackets.
+    UAddress(u8),
+    /// The same with an offset.
+    UAddressOffset(u8, Field),
     /// Register in brackets: the first of the coordinates of a surface access.
     Coordinates(u8),
 }

@@ -145,7 +145,7 @@ fn control(base: &str, facts: Facts) -> Control {
         "BAR" => Control::BarrierSync,
         "MEMBAR" if facts.in_cta => Control::FenceCta,
         "MEMBAR" => Control::Fence,
-        "LDGDEPBAR" => Control::AsyncCommit,
+        "LDGDEPBAR" | "UTMACMDFLUSH" => Control::AsyncCommit,
         "DEPBAR" if facts.at_most => Control::AsyncWait,
         _ => Control::None,
     }

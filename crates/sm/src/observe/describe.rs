@@ -105,6 +105,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             Stall::Raw | Stall::RawMemory | Stall::Waw | Stall::War => {
                 format!("a register ({}), {outstanding} memory accesses being outstanding", stall.name())
             }
+            Stall::Mbarrier if let Some(awaited) = self.decode.stream.describe_wait(warp) => awaited,
             other => other.description().trim_end_matches('.').to_owned(),
         }
     }

@@ -193,6 +193,10 @@ impl<S: WarpStream> WarpStream for Recording<S> {
         self.stream.take_woken()
     }
 
+    fn describe_wait(&self, warp: WarpSlot) -> Option<String> {
+        self.stream.describe_wait(warp)
+    }
+
     fn end_cta(&mut self, slot: CtaSlot) {
         self.stream.end_cta(slot);
         if let Some(cta) = self.ctas[slot.index()].take() {

@@ -20,7 +20,7 @@ const ATOMG_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [
     (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR") (Exch ".EXCH")
     (SafeAdd ".SAFEADD")
 ]);
-const REDUCTION_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [
+pub(super) const REDUCTION_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [
     (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR")
 ]);
 const ATOMIC_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [

@@ -436,7 +436,12 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::NanoSleep,
         0x15d,
         AB,
-        &[flag("random", 86, &["", ".RAND"]), flag("warp", 85, &["", ".WARP"]), unused(bits(83, 2))],
+        &[
+            flag("random", 86, &["", ".RAND"]),
+            flag("warp", 85, &["", ".WARP"]),
+            flag("barrier", 84, &["", ".SYNCS"]),
+            unused(bits(83, 1)),
+        ],
         &[P87_OPTIONAL, b(Bits)],
         "sleeps for b nanoseconds",
     ),

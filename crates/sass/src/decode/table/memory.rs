@@ -384,7 +384,21 @@ pub(super) const ROWS: &[Row] = &[
         &[at(S64)],
         "arrives at a barrier in shared memory when copies are done",
     )
-    .sm(80, 90)
+    .sm(80, 89)
+    .fixed(&[(bits(72, 4), 10)]),
+    row(
+        SassOp::ArriveS,
+        0x1b0,
+        &[4],
+        &[key::TRANSACTION_COUNT.choice(
+            bits(70, 2),
+            &[u8::MAX, 0, 1, u8::MAX],
+            &[RESERVED, ".ARVCNT", ".TRANSCNT", RESERVED],
+        )],
+        &[at(S64)],
+        "arrives at a barrier in shared memory when copies are done",
+    )
+    .sm(90, 90)
     .fixed(&[(bits(72, 4), 10)]),
     row(
         SassOp::LdGSts,

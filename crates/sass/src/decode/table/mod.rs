@@ -15,6 +15,7 @@
 //! The guard predicate is at bit 12, the destination at 16, the first source at 24; the control bits start at
 //! 105. Modifiers and operands of a row are in the order of the text.
 
+mod async_copy;
 mod atomics;
 mod control;
 mod convert;
@@ -33,5 +34,5 @@ pub(super) use parts::CALL_ABSOLUTE;
 /// The rows of all families.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let families = [float::ROWS, half::ROWS, integer::ROWS, convert::ROWS, moves::ROWS, memory::ROWS, atomics::ROWS];
-    families.into_iter().chain([texture::ROWS, control::ROWS, uniform::ROWS]).flatten()
+    families.into_iter().chain([async_copy::ROWS, texture::ROWS, control::ROWS, uniform::ROWS]).flatten()
 }
