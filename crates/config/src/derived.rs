@@ -1,7 +1,7 @@
 //! Quantities that follow from a description: peaks and capacities, for reports and tests.
 
-use crate::{CopyEngine, Dependence, Dram, GpuConfig, InstructionCaches, L2, Launch, Sm};
-use isa::TransferKind;
+use crate::{CopyEngine, Dependence, Dram, GpuConfig, InstructionCaches, L2, Launch, MatrixGroups, OpTiming, Sm, Unit};
+use isa::{GroupWork, MatrixType, TransferKind};
 
 impl GpuConfig {
     /// Peak bandwidth of all DRAM channels together, in GB/s (10^9 bytes).
@@ -80,6 +80,42 @@ impl InstructionCaches {
     pub fn line_bytes(&self) -> [u32; 3] {
         let Self { l0_line_bytes, constant_line_bytes, l1_line_bytes, .. } = self;
         [l0_line_bytes.unwrap_or(128), constant_line_bytes.unwrap_or(64), l1_line_bytes.unwrap_or(128)]
+    }
+}
+
+impl MatrixGroups {
+    /// Timing on `unit` of a warp's quarter of an operation with `multiply_adds` multiply-adds of factors of `ty`; its
+    /// latency counts from issue.
+    ///
+    /// The four warps share the factors in shared memory, so that each takes a quarter of what the group reads: 64 rows
+    /// of A and the columns of B, of 32 bytes each.
+    pub fn timing(&self, unit: Unit, ty: MatrixType, multiply_adds: u32, group: GroupWork) -> OpTiming {
+        const ROW_BYTES: u32 = 32;
+        let rate = self.multiply_adds_per_cycle.unwrap_or(512);
+        let rate = match ty {
+            MatrixType::F16 | MatrixType::F16F32 | MatrixType::Bf16 => rate,
+            MatrixType::Tf32 | MatrixType::F64 => rate / 2,
+            MatrixType::Fp8 | MatrixType::Fp8F32 | MatrixType::Int8 => 2 * rate,
+            MatrixType::Int4 => 4 * rate,
+            MatrixType::B1 => 16 * rate,
+        };
+        let rows = if group.a_in_registers { 0 } else { 64 };
+        let read = ((rows + u32::from(group.columns)) * ROW_BYTES).div_ceil(self.shared_bytes_per_cycle.unwrap_or(128));
+        let least = self.least_cycles.unwrap_or(13);
+        let initiation_cycles = multiply_adds.div_ceil(rate.max(1)).max(read).max(least);
+        // A register for each two columns, or four of f16.
+        let accumulator =
+            u32::from(group.columns) / if matches!(ty, MatrixType::F16 | MatrixType::Fp8) { 4 } else { 2 };
+        let saved = if group.a_in_registers { self.a_in_registers_saves_cycles.unwrap_or(18) } else { 0 };
+        // Without registers it is in its unit a cycle before instructions whose latency counts from issue.
+        let sooner = u32::from(!group.a_in_registers);
+        let latency_cycles = (self.latency_cycles.unwrap_or(49) + accumulator + sooner).saturating_sub(saved);
+        OpTiming { unit, latency_cycles, initiation_cycles }
+    }
+
+    /// Greatest latency of an operation.
+    pub fn longest(&self) -> u32 {
+        self.latency_cycles.unwrap_or(49) + 129
     }
 }
 

@@ -336,6 +336,8 @@ keys! {
         memory_queues: MemoryQueues => default;
         /// Latencies of single operations of machine code.
         operation_latencies: OperationLatencies => default;
+        /// Matrix operations of warp groups.
+        matrix_groups: MatrixGroups => default;
         /// The copy engine.
         copy_engine: CopyEngine => default;
         /// Shared memory.
@@ -519,6 +521,20 @@ keys! {
         vote_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. `I2FP`, which the integer unit executes if this is given.
         word_to_float_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+    }
+
+    /// Matrix operations of warp groups (`wgmma`), from compute capability 9.0 on. They execute on the unit of the class `tensor`.
+    MatrixGroups: Default at "sm.matrix_groups." {
+        /// Optional. Multiply-adds of 16-bit factors that one unit does per cycle, twice as many of 8 bits and half of them of 32; 512 if absent.
+        multiply_adds_per_cycle: Option<u32> = Int(1, 65_536), "multiply-adds/cycle", optional;
+        /// Optional. Bytes of factors that an operation reads from shared memory per cycle; 128 if absent.
+        shared_bytes_per_cycle: Option<u32> = Pow2(4, 4096), "bytes/cycle", optional;
+        /// Optional. From an operation to the next one, at least; 13 if absent.
+        least_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From issue to the end of a wait for its group, without a cycle for each register of the accumulator; 49 if absent.
+        latency_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. Cycles that are saved of this if A comes from registers; 18 if absent.
+        a_in_registers_saves_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
     }
 
     /// The engine of an SM for bulk copies and boxes of tensors (TMA), from compute capability 9.0 on.

@@ -22,6 +22,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("sm.instruction_caches", false),
     ("sm.memory_queues", false),
     ("sm.operation_latencies", false),
+    ("sm.matrix_groups", false),
     ("sm.copy_engine", false),
     ("sm.shared", false),
     ("sm.l1d", false),

@@ -86,10 +86,10 @@ impl MatrixOp {
         match self {
             MatrixOp::Multiply { plan, .. } => Some(plan.work()),
             MatrixOp::Step { plan, registers, .. } => {
-                let MatrixWork { ty, multiply_adds } = plan.work();
+                let whole = plan.work();
                 let [.., accumulator] = plan.registers();
                 let steps = (accumulator / registers[0].len()) as u32;
-                Some(MatrixWork { ty, multiply_adds: multiply_adds / steps })
+                Some(MatrixWork { multiply_adds: whole.multiply_adds / steps, ..whole })
             }
             _ => None,
         }

@@ -140,6 +140,10 @@ pub enum Control {
     BulkReadWait,
     /// Closes a bulk group.
     BulkCommit,
+    /// As `AsyncWait`, of groups of matrix operations of warp groups ([`GroupWork`](crate::GroupWork)).
+    MatrixWait,
+    /// Closes a group of matrix operations, the instruction itself included.
+    MatrixCommit,
     /// Suspends the warp for about `DynInst::sleep_cycles`.
     Sleep,
 }

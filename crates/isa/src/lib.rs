@@ -28,7 +28,7 @@ pub use inst::{
     ProgramBuilder, RegFile, RegId, SingleOperation, Source, Space, Traits,
 };
 pub use launch::{Dim3, KernelId, LaunchShape};
-pub use matrix::{MatrixType, MatrixWork};
+pub use matrix::{GroupWork, MatrixType, MatrixWork};
 pub use stream::{
     ALL_COPIES, BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, OperandValues, SourceSpot, StepContext, Transfer,
     TransferId, TransferKind, WarpSlot, WarpStream,

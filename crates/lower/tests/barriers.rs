@@ -76,8 +76,9 @@ fn a_barrier_that_is_never_complete_is_a_deadlock() {
         let fault = run(name, &loaded, "stuck", (1, 64)).unwrap_err();
         let address = if name == "PTX" { 0x10 } else { 0x410 };
         let lacks = "which lacks 2 arrivals and 48 bytes";
-        let expected =
-            format!("deadlock: warp 1 waits for the even phase of the mbarrier at shared address {address:#x}, {lacks}");
+        let expected = format!(
+            "deadlock: warp 1 waits for the even phase of the mbarrier at shared address {address:#x}, {lacks}"
+        );
         assert_eq!(fault.what, expected, "{name}");
         assert!(fault.spot.text.contains("try_wait") || fault.spot.text.contains("TRYWAIT"), "{name}: {fault}");
     }

@@ -99,7 +99,8 @@ impl<'a> Distances<'a> {
         let own = self.spec.timing_at(self.program, pc);
         let is_fixed = matches!(own.unit, Unit::Int | Unit::Sp | Unit::Tensor | Unit::Uniform)
             || own.unit == Unit::Dp && self.spec.has_own_units(Pipe::of(Unit::Dp));
-        if bits.write_barrier.is_none() && (!is_fixed || writer.mem.is_some()) {
+        let is_asynchronous = writer.matrix.is_some_and(|work| work.group.is_some());
+        if is_asynchronous || bits.write_barrier.is_none() && (!is_fixed || writer.mem.is_some()) {
             return Vec::new();
         }
         let mut written = self.program.dsts(writer).to_vec();

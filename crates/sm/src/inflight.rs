@@ -55,7 +55,7 @@ pub struct InFlight {
     pub unit: u16,
     /// Its reservation station, from when it has one.
     pub station: u8,
-    /// Group of asynchronous copies it belongs to.
+    /// Group of asynchronous copies that it belongs to; one more than that of matrix operations, 0 if there is none.
     pub group: u32,
     /// The stream's record of it.
     pub record: RecordId,
@@ -97,9 +97,10 @@ impl InFlight {
     }
 }
 
-/// Whether `micro` is an atomic, which may hold its warp, or an asynchronous copy, for which its warp may wait.
+/// Whether `micro` is an atomic, which may hold its warp, or asynchronous, so that its warp may wait for it.
 fn is_remembered(micro: Micro) -> bool {
-    micro.mem.is_some_and(|mem| matches!(mem.access, Access::AsyncCopy | Access::Atomic | Access::Reduction))
+    micro.is_asynchronous
+        || micro.mem.is_some_and(|mem| matches!(mem.access, Access::AsyncCopy | Access::Atomic | Access::Reduction))
 }
 
 /// An instruction in flight, and what it names.

@@ -49,7 +49,14 @@ impl Code {
         let has_bits = program.insts().iter().any(|inst| inst.control_bits.is_some());
         let distances = Distances::of(&program, spec);
         let templates = program.insts().iter().enumerate().map(|(pc, inst)| {
-            let (start, dsts, srcs) = (registers.len(), tracked(program.dsts(inst)), tracked(program.srcs(inst)));
+            let (start, mut dsts, mut srcs) =
+                (registers.len(), tracked(program.dsts(inst)), tracked(program.srcs(inst)));
+            let is_asynchronous = inst.matrix.is_some_and(|work| work.group.is_some());
+            if is_asynchronous {
+                // The tensor core reads and writes the accumulator by itself.
+                srcs.retain(|reg| !dsts.contains(reg));
+                dsts.clear();
+            }
             let operands = Operands::new(&program, &dsts, &srcs, &mut registers);
             let banks = Banks::new(&program, &registers[start..], dsts.len(), spec.banks_per_partition());
             let mut scheduling = match inst.control_bits {
@@ -77,6 +84,7 @@ impl Code {
                 issue_distance: inst.control_bits.filter(|_| honours_stalls).map_or(1, issue_distance),
                 pipe_cycles: pipe_cycles(inst, unit, initiation),
                 is_wide: program.dsts(inst).iter().chain(program.srcs(inst)).any(|r| r.index() >= RegSet::BOUND),
+                is_asynchronous,
             };
             Entry::template(Pc::from(pc), micro, names)
         });

@@ -33,6 +33,8 @@ pub struct Micro {
     pub pipe_cycles: u8,
     /// Some of its registers have no place in a [`RegSet`].
     pub is_wide: bool,
+    /// A matrix operation of a warp group: nothing waits for it but waits for its group.
+    pub is_asynchronous: bool,
 }
 
 impl Micro {
@@ -58,6 +60,7 @@ impl Micro {
         issue_distance: 1,
         pipe_cycles: 0,
         is_wide: false,
+        is_asynchronous: false,
     };
 }
 

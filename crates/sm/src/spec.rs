@@ -2,7 +2,7 @@
 
 use crate::operands::scalar::parameters::ScalarConfig;
 use config::{MatrixTiming, OpTable, OpTiming, Sm as SmConfig, Unit, UnitConfig};
-use isa::{MatrixType, OpClass, Pc, Program, SingleOperation, Traits};
+use isa::{MatrixType, MatrixWork, OpClass, Pc, Program, SingleOperation, Traits};
 use std::fmt;
 
 /// Maximum number of warp schedulers, rounded up.
@@ -223,6 +223,9 @@ impl CoreSpec {
     /// Where an instruction executes and how fast.
     pub fn timing_of(&self, inst: &Traits) -> OpTiming {
         let of_class = self.timing.of(inst.class);
+        if let Some(MatrixWork { ty, multiply_adds, group: Some(group) }) = inst.matrix {
+            return self.sm.matrix_groups.timing(of_class.unit, ty, multiply_adds, group);
+        }
         let work_and_rate = inst.matrix.and_then(|work| Some((work, self.sm.tensor.get(work.ty.name())?)));
         work_and_rate.map_or(of_class, |(work, rate)| matrix_timing(of_class.unit, rate, work.multiply_adds))
     }
@@ -273,6 +276,8 @@ impl CoreSpec {
             own.word_to_float_cycles,
         ];
         let of_operations = of_operations.into_iter().flatten().filter(|_| self.options.times_operations);
+        let of_groups = if self.sm_version >= 90 { self.sm.matrix_groups.longest() } else { 0 };
+        let of_operations = of_operations.chain([of_groups]);
         let all = of_classes.chain(of_matrices).map(|timing| timing.latency_cycles).chain(of_operations);
         all.max().unwrap_or(1).max(self.sm.dependence.longest()) as usize
     }

@@ -32,6 +32,8 @@ pub(crate) struct State<M: WarpMask> {
     pub warps: Warps<M>,
     pub ctas: Ctas<M>,
     pub copies: Copies,
+    /// Groups of matrix operations of warp groups.
+    pub matrices: Copies,
     pub engine: CopyEngine,
     pub slab: Slab,
     pub wake_up: WakeUp,
@@ -59,6 +61,7 @@ impl<M: WarpMask> State<M> {
             warps: Warps::default(),
             ctas: Ctas::new(&spec.sm),
             copies: Copies::new(warps),
+            matrices: Copies::new(warps),
             engine: CopyEngine::new(warps),
             slab: Slab::with_capacity(in_buffers),
             wake_up: WakeUp::none(),
@@ -122,7 +125,7 @@ impl<M: WarpMask> State<M> {
 
 kit::persist! {
     struct [M: WarpMask] State<M> {
-        warps, ctas, copies, engine, slab, wake_up, timers, barrier_free, dirty, counted_until, counters, class_counts, work_counts;
+        warps, ctas, copies, matrices, engine, slab, wake_up, timers, barrier_free, dirty, counted_until, counters, class_counts, work_counts;
         skip id, spec, partition_of
     }
 }

@@ -12,6 +12,7 @@ mod dependence;
 mod designs;
 mod gpus;
 mod limits;
+mod matrix_groups;
 mod occupancy;
 mod own_stages;
 mod scalar;

@@ -108,7 +108,7 @@ fn a_class_without_timing_has_that_of_the_class_that_it_is_part_of() {
 #[test]
 fn matrix_operations_take_their_size_divided_by_the_rate_of_their_type() {
     let line = |work, dst, srcs: &[u16]| Line { matrix: work, ..op(OpClass::Tensor, dst, srcs) };
-    let work = |ty, multiply_adds| Some(MatrixWork { ty, multiply_adds });
+    let work = |ty, multiply_adds| Some(MatrixWork { ty, multiply_adds, group: None });
     let (f16, f32, int8) = (MatrixType::F16, MatrixType::F16F32, MatrixType::Int8);
     let rows = [
         (work(f16, 1024), 8, 12),

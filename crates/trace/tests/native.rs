@@ -22,7 +22,7 @@ fn program() -> Arc<Program> {
     let mut builder = ProgramBuilder::new("add", 8);
     let global = |access| Some(MemAccess { space: Space::Global, access, bytes: 8, cache: CacheOp::L2 });
     let (r, p) = ([RegId(0), RegId(1), RegId(2)], [RegId(10)]);
-    let matrix = Some(MatrixWork { ty: MatrixType::Int4, multiply_adds: 8192 });
+    let matrix = Some(MatrixWork { ty: MatrixType::Int4, multiply_adds: 8192, group: None });
     let constant = Some(ConstantOperand { bank: 3, offset: 0xfffc });
     let counter_bound = Some(CounterBound { counter: 5, at_most: 63, drained: 7 });
     let slots = [Some(2), None, Some(254)];

@@ -4,7 +4,7 @@ use super::reader::Reader;
 use super::{cache, memory, timing};
 use crate::{
     BranchFetch, Clocks, CopyEngine, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics,
-    InstructionCaches, Issue, Launch, MemoryQueues, Operands, OperationLatencies, Sm, Unit, UnitConfig,
+    InstructionCaches, Issue, Launch, MatrixGroups, MemoryQueues, Operands, OperationLatencies, Sm, Unit, UnitConfig,
 };
 use std::collections::BTreeMap;
 
@@ -133,6 +133,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         instruction_caches: InstructionCaches::default(),
         memory_queues: MemoryQueues::default(),
         operation_latencies: OperationLatencies::default(),
+        matrix_groups: MatrixGroups::default(),
         copy_engine: CopyEngine::default(),
         units,
         writeback_width,

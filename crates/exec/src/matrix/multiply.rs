@@ -169,7 +169,7 @@ impl Mma {
             // No factor is f32 or s32.
             Element::Tf32 | Element::F32 | Element::S32 => MatrixType::Tf32,
         };
-        MatrixWork { ty, multiply_adds: self.operations() }
+        MatrixWork { ty, multiply_adds: self.operations(), group: None }
     }
 
     /// Computes D from A, B and C.

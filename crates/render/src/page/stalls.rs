@@ -20,6 +20,7 @@ const COLOURS: &[(&str, &str)] = &[
     ("atomic", "#17708a"),
     ("fence", "#3fa7bd"),
     ("async_copy", "#8fd0dc"),
+    ("matrix_group", "#b59ad6"),
     ("mbarrier", "#5fa8c4"),
     ("raw", "#e08a2e"),
     ("war", "#b5601a"),

@@ -59,7 +59,7 @@ fn work([m, n, k]: [u32; 3], ty: MatrixType, sparse: bool) -> MatrixWork {
         _ if sparse => m * n * k / 2,
         _ => m * n * k,
     };
-    MatrixWork { ty, multiply_adds }
+    MatrixWork { ty, multiply_adds, group: None }
 }
 
 /// 16, 8 and 32 for `16832`, or `16x8x32` as in `DMMA`: m is 8 or 16, n is 8.
@@ -97,7 +97,7 @@ mod tests {
             ("QMMA.16832.F32.E4M3.E5M2", Fp8F32, 4096),
         ];
         for (opcode, ty, multiply_adds) in rows {
-            assert_eq!(of_text(base(opcode), opcode), Some(MatrixWork { ty, multiply_adds }), "{opcode}");
+            assert_eq!(of_text(base(opcode), opcode), Some(MatrixWork { ty, multiply_adds, group: None }), "{opcode}");
             assert!(multiply_adds <= ty.most_multiply_adds(), "{opcode}");
         }
         for other in ["HGMMA.64x128x16.F32", "HMMA", "FFMA", "MOVM.16.MT88"] {

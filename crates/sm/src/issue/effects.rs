@@ -39,6 +39,9 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
     fn remember_access(&mut self, warp: WarpSlot, id: InstId) {
         let state = &mut *self.state;
         let flight = state.slab.get_mut(id);
+        if flight.is_asynchronous {
+            flight.group = 1 + state.matrices.issue(warp);
+        }
         match flight.mem.map(|m| m.access) {
             Some(Access::AsyncCopy) => flight.group = state.copies.issue(warp),
             Some(Access::Atomic | Access::Reduction) if self.holds_warp(id) => {
@@ -97,6 +100,10 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
                 state.warps.at_copies.insert(warp);
             }
             Control::Transfer => self.start_transfer(warp, id),
+            Control::MatrixCommit => state.matrices.commit(warp),
+            Control::MatrixWait if !state.matrices.wait(warp, dynamic.async_groups_left) => {
+                state.warps.at_matrices.insert(warp);
+            }
             Control::BulkCommit => {
                 state.engine.reads.commit(warp);
                 state.engine.groups.commit(warp);

@@ -479,13 +479,14 @@ impl<D: CoreDesign> IssueStage<D> {
         (warps, free): (MaskOf<D>, MaskOf<D>),
         state: &State<MaskOf<D>>,
         fetch: &FetchOf<D>,
-    ) -> [(Stall, MaskOf<D>); 11] {
+    ) -> [(Stall, MaskOf<D>); 12] {
         let w = &state.warps;
         [
             (Stall::StallCount, w.stalls.holding & warps & !w.held()),
             (Stall::Atomic, w.at_atomic & warps & !w.exited | w.atomic_at_exchange & free),
             (Stall::Fence, w.at_fence & warps | w.fence_at_exchange & free),
             (Stall::AsyncCopy, (w.at_copies | w.at_bulk | w.at_bulk_reads) & warps),
+            (Stall::MatrixGroup, w.at_matrices & warps),
             (Stall::Mbarrier, w.at_mbarrier & free),
             (Stall::Sleep, w.asleep & warps),
             (Stall::Barrier, w.at_barrier & warps),

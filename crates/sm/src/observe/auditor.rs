@@ -311,6 +311,7 @@ impl MemoryRole {
             Control::BarrierSync | Control::BarrierArrive => inst.mask != 0,
             Control::Fence | Control::FenceCta | Control::AsyncCommit | Control::AsyncWait => true,
             Control::Transfer | Control::BulkCommit | Control::BulkWait | Control::BulkReadWait => true,
+            Control::MatrixCommit | Control::MatrixWait => true,
             _ => false,
         };
         Self { is_ordered: visible || point, orders: visible && atomic || point }

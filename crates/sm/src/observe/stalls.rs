@@ -61,6 +61,8 @@ stalls! {
     Fence = "fence",
     /// Waits for a group of asynchronous copies.
     AsyncCopy = "async_copy",
+    /// Waits for a group of matrix operations of its warp group.
+    MatrixGroup = "matrix_group",
     /// Waits at an `mbarrier` for arrivals or for bytes of a transfer.
     Mbarrier = "mbarrier",
     /// Sleeps (nanosleep).

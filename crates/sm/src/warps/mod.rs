@@ -81,6 +81,8 @@ pub struct Warps<M: WarpMask = u64> {
     pub at_bulk: M,
     /// Waits until their sources have been read.
     pub at_bulk_reads: M,
+    /// Waits for matrix operations of its warp group.
+    pub at_matrices: M,
     /// Decode waits at an `mbarrier` for its phase to complete.
     pub at_mbarrier: M,
     /// Waits for atomics (only where they hold the warp).
@@ -137,6 +139,7 @@ impl<M: WarpMask> Default for Warps<M> {
             at_copies: M::NONE,
             at_bulk: M::NONE,
             at_bulk_reads: M::NONE,
+            at_matrices: M::NONE,
             at_mbarrier: M::NONE,
             at_atomic: M::NONE,
             atomic_at_exchange: M::NONE,
@@ -165,8 +168,8 @@ impl<M: WarpMask> Warps<M> {
     /// Warps that may not issue whatever their buffers hold.
     #[inline]
     pub fn held(&self) -> M {
-        let copying = self.at_copies | self.at_bulk | self.at_bulk_reads;
-        self.at_barrier | self.at_fence | copying | self.at_atomic | self.asleep | self.exited
+        let asynchronous = self.at_copies | self.at_bulk | self.at_bulk_reads | self.at_matrices;
+        self.at_barrier | self.at_fence | asynchronous | self.at_atomic | self.asleep | self.exited
     }
 
     /// Warps that may issue if their buffers hold anything.
@@ -223,7 +226,7 @@ impl<T: Persist + Send, M: WarpMask> Persist for PerWarp<T, M> {
 
 kit::persist! {
     struct [M: WarpMask] Warps<M> {
-        resident, exited, decoded, missing, at_barrier, at_fence, invalidates, drops_l1, at_copies, at_bulk, at_bulk_reads, at_mbarrier, at_atomic, atomic_at_exchange,
+        resident, exited, decoded, missing, at_barrier, at_fence, invalidates, drops_l1, at_copies, at_bulk, at_bulk_reads, at_matrices, at_mbarrier, at_atomic, atomic_at_exchange,
         fence_at_exchange, exchanged, asleep, stalls, kernel, cta, index_in_cta, age, next_order, last_issued, in_pipeline,
         outstanding, transfers, writers, atomics, l1_misses, arrivals
     }

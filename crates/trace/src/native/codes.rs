@@ -24,7 +24,8 @@ codes! {
         All = 0, L2 = 1, Streaming = 2, LastUse = 3, Volatile = 4, ReadOnly = 5;
     Control, control_code, control, "a kind of control flow":
         None = 0, Branch = 1, Exit = 2, BarrierSync = 3, BarrierArrive = 4, Fence = 5, AsyncWait = 6,
-        AsyncCommit = 7, Sleep = 8, FenceCta = 9, Transfer = 10, BulkWait = 11, BulkReadWait = 12, BulkCommit = 13;
+        AsyncCommit = 7, Sleep = 8, FenceCta = 9, Transfer = 10, BulkWait = 11, BulkReadWait = 12, BulkCommit = 13,
+        MatrixWait = 14, MatrixCommit = 15;
     Work, work_code, work, "a kind of work":
         None = 0, Memory = 1, IntAdd = 2, IntMul = 3, IntDiv = 4, FpAdd = 5, FpMul = 6, FpDiv = 7, DpAdd = 8,
         DpMul = 9, DpDiv = 10, Sqrt = 11, Log = 12, Sin = 13, Exp = 14, Tensor = 15, Texture = 16;

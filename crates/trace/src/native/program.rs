@@ -75,7 +75,7 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
             let (space, access) = (codes::space_code(mem.space), codes::access_code(mem.access));
             out.extend([space, access, mem.bytes, codes::cache_code(mem.cache)]);
         }
-        if let Some(MatrixWork { ty, multiply_adds }) = inst.matrix {
+        if let Some(MatrixWork { ty, multiply_adds, .. }) = inst.matrix {
             out.push(ty as u8);
             put(out, multiply_adds.into());
         }
@@ -271,7 +271,7 @@ fn matrix_work(cursor: &mut Cursor, bytes: &[u8]) -> Result<MatrixWork, Expected
     if multiply_adds > ty.most_multiply_adds() {
         return Err("a matrix operation of a size that its type has");
     }
-    Ok(MatrixWork { ty, multiply_adds })
+    Ok(MatrixWork { ty, multiply_adds, group: None })
 }
 
 fn registers(cursor: &mut Cursor, bytes: &[u8], regs: RegFile) -> Result<Vec<RegId>, Expected> {

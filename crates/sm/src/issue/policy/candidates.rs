@@ -13,8 +13,10 @@ impl Head {
     /// Numbers of heads, rounded up: pipes, then reasons, then nothing.
     const COUNT: usize = 32;
 
-    /// The warp has no instruction: the place of the reason that there is no warp.
-    pub const EMPTY: Self = Self((Pipe::COUNT + Stall::Idle as usize) as u8);
+    /// Reasons from here on are none of an instruction.
+    const REASONS: u8 = Stall::EmptyBuffer as u8;
+    /// The warp has no instruction.
+    pub const EMPTY: Self = Self(Pipe::COUNT as u8 + Self::REASONS);
 
     /// The warp has a candidate for `pipe`.
     #[inline(always)]
@@ -120,7 +122,7 @@ impl<M: WarpMask> Candidates<M> {
     /// The first reason in order of priority for which any of `warps` has no candidate.
     #[inline]
     pub fn first_stall(&self, warps: M) -> Option<Stall> {
-        let stalls = u64::from(self.heads >> Pipe::COUNT) & ((1 << Stall::Idle as u32) - 1);
+        let stalls = u64::from(self.heads >> Pipe::COUNT) & ((1 << Head::REASONS) - 1);
         let mut stalls = set_bits(stalls).map(|stall| Stall::ALL[stall]);
         stalls.find(|&stall| self.stalled(stall).meets(warps))
     }
