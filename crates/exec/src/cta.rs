@@ -1,6 +1,7 @@
 //! Resident CTAs.
 
 use crate::check::CtaWatch;
+use crate::copy_engine::Started;
 use crate::mbarrier::Wait;
 use crate::memory::SharedMemory;
 use crate::warp::{BARRIERS, Reduction};
@@ -17,6 +18,8 @@ pub(crate) struct Cta {
     pub waits: Vec<Wait>,
     /// An `mbarrier` has changed since these were last looked at.
     pub barriers_changed: bool,
+    /// A transfer that has started and whose end is not noted yet.
+    pub started: Option<Started>,
     /// Accesses of its warps, if they are checked.
     pub watch: Option<Box<CtaWatch>>,
 }
@@ -30,6 +33,7 @@ impl Default for Cta {
             reductions: [Reduction::default(); BARRIERS],
             waits: Vec::new(),
             barriers_changed: false,
+            started: None,
             watch: None,
         }
     }

@@ -7,6 +7,7 @@ use crate::access::{self, Address, SPLIT_SPACES, Spaces};
 use crate::calls;
 use crate::compare;
 use crate::convergence::Stuck;
+use crate::copy_engine::{Ends, Engine};
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap, overflow};
 use crate::heap::Heap;
@@ -15,7 +16,7 @@ use crate::int::{Int1, Int2};
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, Lanes, Pred, Reg, blend};
 use crate::launch::Launch;
-use crate::mbarrier::Wait;
+use crate::mbarrier::{self, Wait};
 use crate::memory::{View, generic_space};
 use crate::op::Op;
 use crate::operand::Destination;
@@ -41,6 +42,8 @@ pub(crate) struct Environment<'a> {
     pub launch: &'a Launch,
     pub gpu: &'a GpuFacts,
     pub context: StepContext,
+    /// When transfers of the copy engine end.
+    pub ends: Ends,
 }
 
 impl Environment<'_> {
@@ -263,7 +266,7 @@ fn operate_rarely(
     env: &mut Environment<'_>,
     out: &mut DynInst,
 ) -> Outcome {
-    let frame = warp.frame();
+    let (frame, active) = (warp.frame(), warp.active());
     let mut file = file!(warp, &env.launch.constants, mask);
     if compute_rarely(op, &mut file) {
         return Ok(());
@@ -300,7 +303,7 @@ fn operate_rarely(
         }
         Op::MbarrierWait(wait) => {
             if let Some((address, odd)) = wait.run(&mut file, &spaces, out)?
-                && mask == warp.active()
+                && mask == active
                 && !warp.has_others()
             {
                 let slot = env.cta.warps[warp.index as usize];
@@ -311,6 +314,12 @@ fn operate_rarely(
         Op::AsyncCopy { shared, global, bytes, source_bytes, ignore } => {
             let limit = (*source_bytes, *ignore);
             async_copy(&file, &mut spaces, [*shared, *global], *bytes, limit, out)?;
+        }
+        Op::BulkCopy(copy) => {
+            let mut engine = Engine { m: &mut spaces, watch: env.cta.watch.as_deref_mut(), lane: 0 };
+            let done = copy.run(&file, &mut engine, (env.ends, &mut env.cta.started), out);
+            end_transfer(env);
+            done?;
         }
         Op::AsyncWait(groups) => out.async_groups_left = *groups,
         Op::Shuffle { mode, d, p, s, .. } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
@@ -329,6 +338,8 @@ fn operate_rarely(
         Op::Trap if mask != 0 => return Err(Trap::stop(FaultKind::Trap, "the kernel executed `trap`", mask)),
         Op::ReadFirst(d, s) if mask != 0 => {
             let value = file.column(*s)[mask.trailing_zeros() as usize];
+            // A uniform register is the group's, whatever lanes the guard selects.
+            file.mask = active;
             file.write(*d, &[value; WARP_LANES]);
         }
         Op::AnyLane(d, s) if mask != 0 => {
@@ -341,6 +352,17 @@ fn operate_rarely(
         _ => {}
     }
     Ok(())
+}
+
+/// A transfer without time ends with its instruction.
+fn end_transfer(env: &mut Environment<'_>) {
+    if env.ends == Ends::AtOnce
+        && let Some(started) = env.cta.started.take()
+    {
+        for (address, bytes) in started.barriers {
+            mbarrier::complete(env.cta, address, bytes);
+        }
+    }
 }
 
 /// The less frequent operations, control flow of PTX other than direct branches among them.

@@ -7,11 +7,13 @@
 
 pub mod access;
 pub mod atomic;
+pub mod bulk;
 mod calls;
 pub mod check;
 pub mod compare;
 pub mod convergence;
 pub mod convert;
+mod copy_engine;
 mod cta;
 mod fault;
 pub mod float;

@@ -6,6 +6,7 @@
 
 use crate::access::{Address, Transfer};
 use crate::atomic::Atomic;
+use crate::bulk::BulkCopy;
 use crate::compare::{Combine, Comparison};
 use crate::convert::{Convert1, Cvt, PackedCvt};
 use crate::float::{Float1, Float2, Float3, Modifiers};
@@ -192,6 +193,8 @@ pub enum Op {
         /// Where it holds, nothing is read and all bytes are 0.
         ignore: Option<Pred>,
     },
+    /// Copy by the copy engine.
+    BulkCopy(BulkCopy),
     /// Closes a group of asynchronous copies.
     AsyncCommit,
     /// Waits until at most this many groups of asynchronous copies are left, or for [`isa::ALL_COPIES`].
@@ -255,7 +258,7 @@ pub enum Op {
         /// All lanes of the warp execute it together. Otherwise they wait for each other first.
         aligned: bool,
     },
-    /// Copies the value of the first executing lane to all that execute.
+    /// Copies the value of the first executing lane to a uniform register, in all active lanes.
     ReadFirst(Reg, Reg),
     /// Whether a predicate holds in any executing lane, as a predicate of all that execute.
     AnyLane(Pred, Pred),
@@ -441,7 +444,7 @@ ops! { |f|
         reads(f, [b], n);
         reads(f, c, n);
     }
-    Mbarrier(Mbarrier { op, address: Address { base, wide, .. }, d, count, bytes, .. }): C::Atomic, Origin::Lane => {
+    Mbarrier(Mbarrier { op, address: Address { base, wide, .. }, d, count, bytes, .. }): if matches!(op, MbarrierOp::Init | MbarrierOp::Exchange) { C::Store } else { C::Atomic }; Work::Memory, Origin::Lane => {
         writes(f, d, 2);
         reads(f, [base], columns(*wide));
         reads(f, [count], columns(matches!(op, MbarrierOp::Exchange)));
@@ -475,6 +478,13 @@ ops! { |f|
         reads(f, [global], columns(*wide_global));
         reads(f, source_bytes, 1);
         reads_pred(f, ignore);
+    }
+    BulkCopy(copy): C::Uniform, Origin::Operands => {
+        let columns = copy.outer_columns();
+        let BulkCopy { outer, shared, barrier, size, ctas, .. } = copy;
+        reads(f, [outer], columns);
+        reads(f, [shared, size], 1);
+        reads(f, barrier.into_iter().chain(ctas), 1);
     }
     AsyncCommit {}: C::Fence, Origin::Operands, Control::AsyncCommit => {}
     AsyncWait(_): C::Fence, Origin::Operands, Control::AsyncWait => {}

@@ -1,5 +1,6 @@
 //! Live execution as a stream of dynamic instructions, which the timing model drives.
 
+use crate::copy_engine::{Ends, Started};
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap};
 use crate::interpret::{
@@ -9,15 +10,15 @@ use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::launch::Launch;
 use crate::machine;
-use crate::mbarrier::Wait;
+use crate::mbarrier::{self, Wait};
 use crate::memory::{OutOfBounds, Own, Reader, SHARED_WINDOW};
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
 use crate::turn::{Turn, wait};
 use crate::warp::{PendingReduction, Reduction, Warp, Way};
 use isa::{
-    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot,
-    WarpStream,
+    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, TransferId,
+    WarpSlot, WarpStream,
 };
 use kit::{Cycle, LaneMask};
 use std::collections::VecDeque;
@@ -46,8 +47,19 @@ pub struct LiveStream {
     seen: Vec<Seen>,
     /// Warps whose wait at an `mbarrier` is over.
     woken: VecDeque<WarpSlot>,
+    /// Transfers that have not ended.
+    transfers: Vec<Pending>,
+    next_transfer: u32,
     /// The description of an operation of the exchange, which nobody needs.
     unused: DynInst,
+}
+
+/// A transfer that the timing model has yet to finish, and the bytes that come to barriers at its end.
+#[derive(Debug)]
+struct Pending {
+    id: TransferId,
+    cta: u16,
+    barriers: Vec<(u32, u32)>,
 }
 
 /// An operation that waits for the exchange.
@@ -303,6 +315,15 @@ impl WarpStream for LiveStream {
         done
     }
 
+    fn transferred(&mut self, transfer: TransferId) {
+        let Some(at) = self.transfers.iter().position(|pending| pending.id == transfer) else { return };
+        let Pending { cta, barriers, .. } = self.transfers.swap_remove(at);
+        for (address, bytes) in barriers {
+            mbarrier::complete(&mut self.ctas[usize::from(cta)], address, bytes);
+        }
+        self.wake(CtaSlot(cta));
+    }
+
     #[inline]
     fn take_woken(&mut self) -> Option<WarpSlot> {
         self.woken.pop_front()
@@ -314,6 +335,7 @@ impl WarpStream for LiveStream {
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {
+        self.transfers.retain(|transfer| transfer.cta != slot.0);
         for warp in std::mem::take(&mut self.ctas[slot.index()].warps) {
             self.warps[warp.index()].kernel = None;
         }
@@ -325,7 +347,8 @@ impl<'a> Parts<'a> {
     #[inline(always)]
     fn environment(self, launch: &'a Launch, cta: &'a mut Cta, context: StepContext) -> Environment<'a> {
         let Self { memory, images, rest, launch: _, gpu } = self;
-        Environment { memory, images, rest, cta, launch, gpu, context }
+        let ends = if rest.is_some() { Ends::AtOnce } else { Ends::Later };
+        Environment { memory, images, rest, cta, launch, gpu, context, ends }
     }
 }
 
@@ -470,7 +493,7 @@ impl LiveStream {
         out: &mut DynInst,
         before: impl FnOnce(&Warp),
     ) -> Result<(), Box<Fault>> {
-        let Self { warps, ctas, own, reader, woken, .. } = self;
+        let Self { warps, ctas, own, reader, woken, transfers, next_transfer, .. } = self;
         let mut warp = &mut warps[slot.index()];
         if !warp.pending.is_empty() {
             finish_reduction(warps, ctas, slot);
@@ -511,6 +534,13 @@ impl LiveStream {
         let done = within(out.next_pc, warp, launch, done);
         if ctas[cta].barriers_changed {
             wake(warps, &mut ctas[cta], woken);
+        }
+        if let Some(Started { barriers }) = ctas[cta].started.take()
+            && let Some(transfer) = &mut out.transfer
+        {
+            transfer.id = TransferId(*next_transfer);
+            *next_transfer = next_transfer.wrapping_add(1);
+            transfers.push(Pending { id: transfer.id, cta: cta as u16, barriers });
         }
         if done.is_ok() && !is_watched && self.own.reductions.len() == reductions {
             return Ok(());
@@ -571,6 +601,13 @@ impl LiveStream {
                 self.watched += u64::from(is_watched);
                 self.waiting.push(Waiting { kind, seen: seen.map(Box::new) });
                 self.cycles.push(context.now);
+                if matches!(kind, WaitingKind::Reduction(_)) {
+                    // Of a bulk reduction there are several.
+                    for more in reductions + 1..self.own.reductions.len() {
+                        self.waiting.push(Waiting { kind: WaitingKind::Reduction(more), seen: None });
+                        self.cycles.push(context.now);
+                    }
+                }
             }
             (Device::Frozen(_), None) => {
                 self.watched += u64::from(is_watched);
@@ -622,6 +659,7 @@ impl LiveStream {
         let parts = shared.alone(warp.launch, reader);
         let Some(launch) = parts.launch else { return Ok(()) };
         let mut env = parts.environment(launch, cta, context);
+        env.ends = Ends::Started;
         let kernel = &launch.kernel;
         unused.pc = pc;
         let done = if warp.is_machine_code {

@@ -2,7 +2,8 @@
 
 use crate::mbarrier;
 use num::atomic;
-use num::half::{Bf16, F16};
+use num::float32::MinMax;
+use num::half::{self, Bf16, F16};
 
 /// The operation of an `atom` or `red`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +72,15 @@ impl Update {
             AtomicOp::Arrive => mbarrier::arrive_80(old, b as u32),
             AtomicOp::Inc => u64::from(atomic::inc(old as u32, b as u32)),
             AtomicOp::Dec => u64::from(atomic::dec(old as u32, b as u32)),
+            AtomicOp::Min | AtomicOp::Max if matches!(self.ty, T::F16 | T::Bf16) => {
+                let (old, b, flags) = (old as u16, b as u16, MinMax::default());
+                u64::from(match (self.ty, self.op) {
+                    (T::F16, AtomicOp::Min) => half::min::<F16>(old, b, flags),
+                    (T::F16, _) => half::max::<F16>(old, b, flags),
+                    (_, AtomicOp::Min) => half::min::<Bf16>(old, b, flags),
+                    _ => half::max::<Bf16>(old, b, flags),
+                })
+            }
             AtomicOp::Min => match self.ty {
                 T::S32 => u64::from((old as i32).min(b as i32) as u32),
                 T::S64 => (old as i64).min(b as i64) as u64,

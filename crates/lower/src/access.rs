@@ -1,5 +1,6 @@
 //! Memory instructions as the timing model sees them.
 
+use exec::mbarrier::MbarrierOp;
 use exec::op::Op;
 use isa::{Access, CacheOp, MemAccess, Space};
 
@@ -13,7 +14,11 @@ pub(crate) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
             MemAccess { space: a.space, access, bytes: a.ty.bytes(), cache }
         }
         Op::Mbarrier(barrier) => {
-            let access = if barrier.d.is_some() { Access::Atomic } else { Access::Reduction };
+            let access = match barrier.op {
+                MbarrierOp::Init | MbarrierOp::Exchange => Access::Store,
+                _ if barrier.d.is_some() => Access::Atomic,
+                _ => Access::Reduction,
+            };
             MemAccess { space: Space::Shared, access, bytes: 8, cache }
         }
         Op::MbarrierWait(_) => MemAccess { space: Space::Shared, access: Access::Atomic, bytes: 8, cache },

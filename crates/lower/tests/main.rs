@@ -3,6 +3,7 @@
 //! One program: linking takes longer than the tests. A file of tests is a line here.
 
 mod barriers;
+mod bulk;
 mod checks;
 mod classes;
 mod common;
@@ -42,6 +43,7 @@ mod sass_mutants;
 mod sass_registers;
 mod sass_warp;
 mod tensor_sums;
+mod timed;
 mod turns;
 mod twins;
 mod video;

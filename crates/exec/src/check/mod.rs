@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | races between threads of a warp | its lanes execute in lockstep here |
 //! | races in global memory between warps of a CTA | the record of a word has its CTA only |
-//! | reads by textures, surfaces and asynchronous copies | their lanes need not access all that they report |
+//! | reads by textures, surfaces, asynchronous copies and the copy engine, and races with the latter | their lanes need not access all that they report |
 //! | an access that more than two others conflict with, for all of them | the last write and two reads of a word are known |
 //! | what cores without warps do | they execute no instructions of warps |
 
@@ -19,6 +19,7 @@ mod shadow;
 
 pub use findings::{Finding, Findings, Hazard};
 
+use crate::copy_engine::writes_global;
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, WINDOW_BYTES, WINDOWS_END, generic_space, window_base};
@@ -74,6 +75,15 @@ pub(crate) struct CtaWatch {
 }
 
 impl CtaWatch {
+    /// The copy engine writes these bytes.
+    pub fn note_written(&mut self, address: u64, bytes: u64) {
+        for (index, mask) in words(address, bytes) {
+            if let Some(written) = self.written.get_mut(index as usize) {
+                *written |= mask;
+            }
+        }
+    }
+
     /// A CTA that has accessed nothing.
     fn new(warps: usize, shared_bytes: u32) -> Self {
         let count = shared_bytes.div_ceil(4) as usize;
@@ -209,6 +219,11 @@ impl Watch {
             cta.order.arrive(warp, done.out.barrier, inst.control == Control::BarrierSync);
         }
         let op = done.kernel().code.get(done.pc().index()).map(|guarded| &guarded.op);
+        if let (Some(Op::BulkCopy(_)), Some(transfer)) = (op, &done.out.transfer)
+            && writes_global(transfer.kind)
+        {
+            transfer.runs.iter().for_each(|&(address, bytes)| memory.note_written(address, bytes.into()));
+        }
         let Some(mem) = inst.mem.filter(|_| done.out.mask != 0 && !matches!(op, Some(Op::Surface(_)))) else { return };
         if mem.access == Access::AsyncCopy {
             for lane in lanes(done.out.mask) {

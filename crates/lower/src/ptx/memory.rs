@@ -20,6 +20,7 @@ impl FunctionLowering<'_, '_> {
             "st" => self.store(m, o),
             "atom" | "red" => self.atomic(m, o),
             "createpolicy" => self.create_policy(m, o),
+            "cp" if m.has("bulk") => self.bulk(m, o),
             "cp" => self.async_copy(m, o),
             // Hints to the caches.
             _ => {

@@ -17,6 +17,7 @@ mod body;
 mod build;
 mod control;
 mod convert;
+mod copies;
 mod families;
 mod float;
 mod function;

@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::integer::{add, bits, extreme, multiply};
-use super::{barrier, control, convert, float, half, integer, matrix, memory, moves, texture, warp};
+use super::{barrier, control, convert, copies, float, half, integer, matrix, memory, moves, texture, warp};
 use exec::float::{Float2, Float3};
 use exec::image::FetchKind;
 use exec::int::Int1;
@@ -18,6 +18,7 @@ use sass::decode::{SassInst, SassOp};
 pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     match inst.row.op {
         SassOp::IAdd3 | SassOp::UIAdd3 => add::iadd3(b, inst),
+        SassOp::UIAdd364 => add::add64(b, inst),
         SassOp::VIAdd => extreme::viadd(b, inst),
         SassOp::Lea | SassOp::ULea => add::lea(b, inst),
         SassOp::IMad | SassOp::UIMad => multiply::imad(b, inst),
@@ -66,13 +67,8 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::SyncsExch => barrier::exchange(b, inst),
         SassOp::SyncsArrive => barrier::arrive(b, inst),
         SassOp::SyncsPhaseChk => barrier::check(b, inst),
-        SassOp::UBlkCp
-        | SassOp::UBlkRed
-        | SassOp::UBlkPf
-        | SassOp::UTmaLdG
-        | SassOp::UTmaStG
-        | SassOp::UTmaRedG
-        | SassOp::UTmaPf => Err("not yet".into()),
+        SassOp::UBlkCp | SassOp::UBlkRed | SassOp::UBlkPf => copies::bulk(b, inst),
+        SassOp::UTmaLdG | SassOp::UTmaStG | SassOp::UTmaRedG | SassOp::UTmaPf => Err("not yet".into()),
         SassOp::QSpc => memory::query_space(b, inst),
 
         SassOp::FAdd => float::add_f32(b, inst),

@@ -221,7 +221,7 @@ fn load_unaligned(b: &mut Builder<'_>, d: SassOperand, from: (u8, i32), within: 
 }
 
 /// The operation of an atomic access; an `ATOMS.POPC.INC` has none and adds one per lane.
-fn atomic_op(operation: Option<modifier::Atomic>) -> Lowered<AtomicOp> {
+pub(super) fn atomic_op(operation: Option<modifier::Atomic>) -> Lowered<AtomicOp> {
     use modifier::Atomic::{Add, And, Cas, Cast, CastSpin, Dec, Exch, Inc, Max, Min, Or, SafeAdd, Xor};
     Ok(match operation {
         None | Some(Add) => AtomicOp::Add,
@@ -239,7 +239,7 @@ fn atomic_op(operation: Option<modifier::Atomic>) -> Lowered<AtomicOp> {
 }
 
 /// The atomic type, if the operation exists for it.
-fn atomic_type(ty: modifier::AtomicType, op: AtomicOp) -> Option<AtomicType> {
+pub(super) fn atomic_type(ty: modifier::AtomicType, op: AtomicOp) -> Option<AtomicType> {
     let ty = match ty {
         modifier::AtomicType::U32 => AtomicType::U32,
         modifier::AtomicType::S32 => AtomicType::S32,
@@ -255,6 +255,7 @@ fn atomic_type(ty: modifier::AtomicType, op: AtomicOp) -> Option<AtomicType> {
     let integer = matches!(ty, AtomicType::U32 | AtomicType::S32 | AtomicType::U64 | AtomicType::S64);
     let fits = match op {
         AtomicOp::Add => true,
+        AtomicOp::Min | AtomicOp::Max if matches!(ty, AtomicType::F16 | AtomicType::Bf16) => true,
         AtomicOp::Inc | AtomicOp::Dec => ty == AtomicType::U32,
         _ => integer,
     };

@@ -28,6 +28,7 @@ mod build;
 mod builder;
 mod control;
 mod convert;
+mod copies;
 mod deferred;
 mod device_runtime;
 mod families;

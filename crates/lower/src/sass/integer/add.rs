@@ -103,6 +103,25 @@ pub(crate) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
+/// `UIADD3.64`.
+pub(crate) fn add64(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, terms @ ..] = operands::<4>(inst)?;
+    let sum = b.scratch(2);
+    let mut first = b.constant64(0);
+    for term in terms.into_iter().filter(|&term| !is_zero(term)) {
+        let value = match term {
+            SassOperand::Immediate { bits, .. } => b.constant64(i64::from(bits as u32 as i32) as u64),
+            _ => b.source64(term)?,
+        };
+        let op = if sign_of(term).negate { Int2::Sub64 } else { Int2::Add64 };
+        b.emit(Op::Int2(op, sum, [first, value]));
+        first = sum;
+    }
+    let d = b.destination(d, 2)?;
+    b.emit(Op::Int1(Int1::Mov64, d, [first]));
+    Ok(())
+}
+
 /// `LEA`: a shifted value plus another one. The sign modifiers of the first operand apply to the shifted
 /// value.
 pub(crate) fn lea(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {

@@ -78,23 +78,12 @@ pub(super) const ROWS: &[Row] = &[
         0x1ba,
         &[1],
         &[DIRECTION, MULTICAST],
-        &[uniform_at(24), uniform_at(32), UR64],
-        "copies units of 16 bytes from global to shared memory",
-    )
-    .uniform()
-    .sm(90, 90)
-    .fixed(&[(bits(91, 1), 1), (bits(73, 2), 1)]),
-    row(
-        SassOp::UBlkCp,
-        0x1ba,
-        &[1],
-        &[DIRECTION],
         &[uniform_at(32), uniform_at(24), UR64],
-        "copies units of 16 bytes from shared memory",
+        "copies units of 16 bytes between global and shared memory",
     )
     .uniform()
     .sm(90, 90)
-    .fixed(&[(bits(91, 1), 1), (bits(74, 2), 1)]),
+    .fixed(UNIFORM_ON),
     row(
         SassOp::UBlkRed,
         0x1bb,
@@ -106,7 +95,7 @@ pub(super) const ROWS: &[Row] = &[
     .uniform()
     .sm(90, 90)
     .fixed(&[(bits(91, 1), 1), (bits(74, 2), 1)]),
-    row(SassOp::UBlkPf, 0x1bc, &[1], &[L2], &[uniform_at(32), UR64], "copies units of 16 bytes into the L2")
+    row(SassOp::UBlkPf, 0x1bc, &[1], &[L2], &[uniform_at(24), UR64], "copies units of 16 bytes into the L2")
         .uniform()
         .sm(90, 90)
         .fixed(UNIFORM_ON),

@@ -5,7 +5,7 @@ use super::moves::{BYTE, BYTE_OF_SOURCE, BYTES};
 use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::{row, split};
-use Style::{Bits, BitsX, IntX, Invert, Signed};
+use Style::{Bits, BitsX, Int, IntX, Invert, Signed};
 
 /// Forms of three-source uniform operations.
 const UABC: &[u8] = &[1, 2, 4];
@@ -33,6 +33,10 @@ pub(super) const ROWS: &[Row] = &[
     )
     .uniform()
     .fixed(FIXED),
+    row(SassOp::UIAdd364, 0x97, UAB, &[], &[UDST, a(Int), b(Int), c(Int)], "64-bit d = a + b + c")
+        .uniform()
+        .sm(90, 90)
+        .fixed(FIXED),
     row(
         SassOp::UIMad,
         0xa4,

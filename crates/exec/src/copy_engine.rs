@@ -1,0 +1,189 @@
+//! What instructions of the copy engine share: bytes of memory, and how a transfer ends.
+
+use crate::access::{self, Spaces};
+use crate::atomic::modify;
+use crate::check::CtaWatch;
+use crate::fault::{Outcome, Stop, Trap};
+use crate::memory::Reduction;
+use crate::update::{AtomicOp, AtomicType, Update};
+use isa::{FaultKind, Space, Transfer, TransferKind};
+use kit::{LaneMask, WARP_LANES};
+
+/// When the transfer that an instruction starts ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// With the instruction: nothing models its time.
+    AtOnce,
+    /// When the timing model says so ([`isa::WarpStream::transferred`]).
+    Later,
+    /// It has been started, and its data are moved in the exchange.
+    Started,
+}
+
+/// A transfer that has started: the barriers to which bytes come at its end, each with their number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Started {
+    pub barriers: Vec<(u32, u32)>,
+}
+
+/// Memory and checks, as an instruction of the copy engine uses them for one lane.
+pub(crate) struct Engine<'a, 'b, 'm> {
+    pub m: &'a mut Spaces<'b, 'm>,
+    pub watch: Option<&'a mut CtaWatch>,
+    pub lane: usize,
+}
+
+/// Appends a run of global bytes to those of a transfer.
+pub(crate) fn add_run(transfer: &mut Transfer, address: u64, bytes: u32) {
+    match transfer.runs.last_mut() {
+        _ if bytes == 0 => {}
+        Some((start, length)) if *start + u64::from(*length) == address && length.checked_add(bytes).is_some() => {
+            *length += bytes;
+        }
+        _ => transfer.runs.push((address, bytes)),
+    }
+}
+
+/// Lanes of accesses to the bytes from `address` on: the size of each, and their number.
+fn piece(address: u64, left: usize) -> (u64, usize) {
+    match () {
+        () if address.is_multiple_of(16) && left >= 16 => (16, (left / 16).min(WARP_LANES)),
+        () if address.is_multiple_of(4) && left >= 4 => {
+            (4, if left >= 16 { ((16 - address % 16) / 4) as usize } else { left / 4 })
+        }
+        () => (1, left.min(4 - (address % 4) as usize)),
+    }
+}
+
+impl Engine<'_, '_, '_> {
+    /// A fault of this lane.
+    pub fn fault(&self, kind: FaultKind, what: impl Into<String>) -> Stop {
+        Trap::stop(kind, what, self.mask())
+    }
+
+    fn mask(&self) -> LaneMask {
+        1 << self.lane
+    }
+
+    /// Faults unless `value` is a multiple of `of`.
+    pub fn is_multiple(&self, value: u64, of: u64, what: &str) -> Outcome {
+        if value.is_multiple_of(of) {
+            return Ok(());
+        }
+        let kind = if what.contains("address") { FaultKind::MisalignedAddress } else { FaultKind::IllegalInstruction };
+        Err(self.fault(kind, format!("{what} {value:#x} is not a multiple of {of}")))
+    }
+
+    /// The fault of an access, as one of this lane.
+    fn own(&self, done: Outcome) -> Outcome {
+        done.map_err(|stop| match stop {
+            Stop::Trap(trap) => Stop::Trap(Box::new(Trap { lanes: self.mask(), ..*trap })),
+            Stop::Deferred => Stop::Deferred,
+        })
+    }
+
+    /// Reads bytes from any address of a space.
+    pub fn read(&self, space: Space, mut address: u64, mut out: &mut [u8]) -> Outcome {
+        while !out.is_empty() {
+            let (size, count) = piece(address, out.len());
+            let addresses = std::array::from_fn(|lane| address + size * lane.min(count - 1) as u64);
+            let mask = LaneMask::MAX >> (WARP_LANES - count);
+            let (here, rest) = out.split_at_mut(size as usize * count);
+            let mut words = [[0; WARP_LANES]; 4];
+            if size == 16 {
+                self.own(access::read(self.m, space, &addresses, mask, size, &mut words))?;
+            } else {
+                let mut word = [[0; WARP_LANES]; 1];
+                self.own(access::read(self.m, space, &addresses, mask, size, &mut word))?;
+                words[0] = word[0];
+            }
+            for (lane, bytes) in here.chunks_exact_mut(size as usize).enumerate() {
+                for (word, column) in bytes.chunks_mut(4).zip(&words) {
+                    word.copy_from_slice(&column[lane].to_le_bytes()[..word.len()]);
+                }
+            }
+            address += here.len() as u64;
+            out = rest;
+        }
+        Ok(())
+    }
+
+    /// Writes bytes to any address of a space.
+    pub fn write(&mut self, space: Space, mut address: u64, mut bytes: &[u8]) -> Outcome {
+        if let (Space::Shared, Some(watch)) = (space, &mut self.watch) {
+            watch.note_written(address, bytes.len() as u64);
+        }
+        while !bytes.is_empty() {
+            let (size, count) = piece(address, bytes.len());
+            let addresses = std::array::from_fn(|lane| address + size * lane.min(count - 1) as u64);
+            let mask = LaneMask::MAX >> (WARP_LANES - count);
+            let (here, rest) = bytes.split_at(size as usize * count);
+            let mut words = [[0; WARP_LANES]; 4];
+            for (lane, bytes) in here.chunks_exact(size as usize).enumerate() {
+                for (word, column) in bytes.chunks(4).zip(&mut words) {
+                    let mut whole = [0; 4];
+                    whole[..word.len()].copy_from_slice(word);
+                    column[lane] = u32::from_le_bytes(whole);
+                }
+            }
+            let done = if size == 16 {
+                access::write(self.m, space, &addresses, mask, size, &words)
+            } else {
+                access::write(self.m, space, &addresses, mask, size, &[words[0]])
+            };
+            self.own(done)?;
+            address += here.len() as u64;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// Combines elements with those from `address` on, which is a multiple of their size. In global memory that other
+    /// SMs see too, that is for the exchange.
+    pub fn reduce(&mut self, space: Space, address: u64, bytes: &[u8], (op, ty): (AtomicOp, AtomicType)) -> Outcome {
+        let (update, size) = (Update { op, ty }, usize::from(ty.bytes()));
+        let value = |bytes: &[u8]| bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+        for (part, elements) in bytes.chunks(size * WARP_LANES).enumerate() {
+            let first = address + (part * size * WARP_LANES) as u64;
+            let (count, mut operands) = (elements.len() / size, [[0; 2]; WARP_LANES]);
+            operands.iter_mut().zip(elements.chunks_exact(size)).for_each(|(operand, bytes)| operand[0] = value(bytes));
+            let addresses = std::array::from_fn(|lane| first + (size * lane) as u64);
+            let mask = LaneMask::MAX >> (WARP_LANES - count);
+            let outside = |m: &Spaces<'_, '_>, lane: usize| {
+                access::explain(m, "reduction in", space, &addresses, 1 << lane, size as u64)
+            };
+            if space == Space::Global && self.m.device.own().is_some() {
+                let room = |lane: &usize| !self.m.device.has_room(addresses[*lane], size as u64);
+                if let Some(lane) = (0..count).find(room) {
+                    return self.own(Err(outside(self.m, lane).into()));
+                }
+                let Some((own, ..)) = self.m.device.own() else { continue };
+                addresses[..count].iter().for_each(|&at| own.overlay.mark_reduced(at, size as u64));
+                own.reductions.push(Reduction { update, mask, addresses, operands });
+                continue;
+            }
+            for lane in 0..count {
+                let shared = space == Space::Shared;
+                let apply = |old| update.apply(old, operands[lane][0], 0, shared);
+                if modify(self.m, space, addresses[lane], size as u64, lane, apply).is_none() {
+                    return self.own(Err(outside(self.m, lane).into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a transfer to other CTAs of the cluster than this one, which is the first.
+    pub fn own_cta_only(&self, ctas: u16) -> Outcome {
+        if ctas == 1 {
+            return Ok(());
+        }
+        let what = format!("multicast to the CTAs {ctas:#06x} of the cluster, other than this one, is not executable");
+        Err(self.fault(FaultKind::IllegalInstruction, what))
+    }
+}
+
+/// Whether a transfer of this kind writes global memory.
+pub(crate) const fn writes_global(kind: TransferKind) -> bool {
+    matches!(kind, TransferKind::SharedToGlobal | TransferKind::SharedReduction)
+}
