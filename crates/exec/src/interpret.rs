@@ -321,7 +321,7 @@ fn operate_rarely(
             end_transfer(env);
             done?;
         }
-        Op::AsyncWait(groups) => out.async_groups_left = *groups,
+        Op::AsyncWait(groups) | Op::BulkWait { groups, .. } => out.async_groups_left = *groups,
         Op::Shuffle { mode, d, p, s, .. } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
         Op::Vote { kind, d, p, members, .. } => shuffle::vote_sync(&mut file, *kind, *d, *p, *members),
         Op::Match { all, wide, d, p, a, members } => {

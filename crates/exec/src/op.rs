@@ -195,6 +195,13 @@ pub enum Op {
     },
     /// Copy by the copy engine.
     BulkCopy(BulkCopy),
+    /// Closes a group of copies of the copy engine.
+    BulkCommit,
+    /// Waits until at most this many of these groups are left, or until the sources of all others have been read.
+    BulkWait {
+        groups: u8,
+        reads: bool,
+    },
     /// Closes a group of asynchronous copies.
     AsyncCommit,
     /// Waits until at most this many groups of asynchronous copies are left, or for [`isa::ALL_COPIES`].
@@ -479,13 +486,15 @@ ops! { |f|
         reads(f, source_bytes, 1);
         reads_pred(f, ignore);
     }
-    BulkCopy(copy): C::Uniform, Origin::Operands => {
+    BulkCopy(copy): C::Uniform, Origin::Operands, Control::Transfer => {
         let columns = copy.outer_columns();
         let BulkCopy { outer, shared, barrier, size, ctas, .. } = copy;
         reads(f, [outer], columns);
         reads(f, [shared, size], 1);
         reads(f, barrier.into_iter().chain(ctas), 1);
     }
+    BulkCommit {}: C::Uniform, Origin::Operands, Control::BulkCommit => {}
+    BulkWait { reads, .. }: C::Uniform, Origin::Operands, if *reads { Control::BulkReadWait } else { Control::BulkWait } => {}
     AsyncCommit {}: C::Fence, Origin::Operands, Control::AsyncCommit => {}
     AsyncWait(_): C::Fence, Origin::Operands, Control::AsyncWait => {}
     Shuffle { d, p, s, members, .. }: C::Shuffle, Origin::Lane => {

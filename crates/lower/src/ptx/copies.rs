@@ -29,13 +29,13 @@ impl FunctionLowering<'_, '_> {
     pub(super) fn bulk(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         m.ignore(&["async", "reduce", "mbarrier::complete_tx::bytes", "bulk_group", "noftz", "read"]);
         if m.has("commit_group") {
-            return Ok(Op::AsyncCommit);
+            return Ok(Op::BulkCommit);
         }
         if m.has("wait_group") {
             self.expect(o, 1)?;
             let OperandKind::Immediate(value) = o[0].kind else { return Err(self.problem("a number is needed here")) };
             let groups = self.need(value.int_bits(), m)?;
-            return Ok(Op::AsyncWait(groups.min(254) as u8));
+            return Ok(Op::BulkWait { groups: groups.min(254) as u8, reads: m.has("read") });
         }
         self.bulk_bytes(m, o)
     }

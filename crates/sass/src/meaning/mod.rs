@@ -145,7 +145,9 @@ fn control(base: &str, facts: Facts) -> Control {
         "BAR" => Control::BarrierSync,
         "MEMBAR" if facts.in_cta => Control::FenceCta,
         "MEMBAR" => Control::Fence,
-        "LDGDEPBAR" | "UTMACMDFLUSH" => Control::AsyncCommit,
+        "LDGDEPBAR" => Control::AsyncCommit,
+        "UTMACMDFLUSH" => Control::BulkCommit,
+        "UBLKCP" | "UBLKRED" | "UBLKPF" | "UTMALDG" | "UTMASTG" | "UTMAREDG" | "UTMAPF" => Control::Transfer,
         "DEPBAR" if facts.at_most => Control::AsyncWait,
         _ => Control::None,
     }

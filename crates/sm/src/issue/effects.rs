@@ -8,7 +8,7 @@ use crate::observe::observer::Observer;
 use crate::wake_up::Timer;
 use crate::warps::mask::WarpMask;
 use config::{HoldingAtomics, InvalidatingFences};
-use isa::{Access, Control, Space, WarpSlot};
+use isa::{ALL_COPIES, Access, Control, Space, WarpSlot};
 use kit::Cycle;
 
 impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
@@ -96,8 +96,15 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
             }
             Control::Fence | Control::FenceCta => self.reach_fence(warp, control),
             Control::AsyncCommit => state.copies.commit(warp),
-            Control::AsyncWait if !state.copies.wait(warp, dynamic.async_groups_left) => {
-                state.warps.at_copies.insert(warp);
+            Control::AsyncWait => {
+                let left = dynamic.async_groups_left;
+                if !state.copies.wait(warp, left) {
+                    state.warps.at_copies.insert(warp);
+                }
+                // Machine code waits for its counter, whichever asynchronous work has it.
+                if left != ALL_COPIES && !state.engine.reads.wait(warp, left) {
+                    state.warps.at_bulk_reads.insert(warp);
+                }
             }
             Control::Transfer => self.start_transfer(warp, id),
             Control::MatrixCommit => state.matrices.commit(warp),

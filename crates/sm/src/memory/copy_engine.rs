@@ -14,7 +14,9 @@
 //!   written without taking its banks from other accesses.
 //! - D-CE2: the queue has no limit, and reading the tensor map takes no time of its own: it is in the start.
 //! - D-CE3: a prefetch receives the data that it brings to the L2, and drops them.
-//! - D-CE4: a copy from shared memory to shared memory takes the time of its bytes at the rate of stores.
+//! - D-CE4: in machine code a wait ends when sources have been read, also where PTX waits for the end: `DEPBAR` waits for
+//!   the counter that `UTMACMDFLUSH` has as that of its reads. A wait of `cp.async` is one of bulk groups, too.
+//! - D-CE5: a copy from shared memory to shared memory takes the time of its bytes at the rate of stores.
 
 use crate::memory::copies::Copies;
 use crate::memory::load_store::TOKEN_BYPASS;
