@@ -300,6 +300,11 @@ pub(crate) fn collect<const N: usize>(file: &Lanes<'_>, f: Format, registers: &[
     words
 }
 
+/// 16 bytes of shared memory; `None` outside it.
+pub(crate) fn shared_unit(m: &Spaces<'_, '_>, address: u32) -> Option<[u32; 4]> {
+    one(m.shared, address.into())
+}
+
 /// Reads `size` bytes per lane in `mask` from one space.
 #[inline(always)]
 pub(crate) fn read<const N: usize>(

@@ -26,6 +26,7 @@ use crate::special::Special;
 use crate::state::GpuFacts;
 use crate::steer::BarrierOp;
 use crate::surroundings::Surroundings;
+use crate::tensor::WarpPlace;
 use crate::warp::{PendingReduction, Reduction, Rest, Warp};
 use isa::{DynInst, FaultKind, Space, StepContext};
 use kit::{LaneMask, WARP_LANES, lanes};
@@ -321,7 +322,7 @@ fn operate_rarely(
             end_transfer(env);
             done?;
         }
-        Op::AsyncWait(groups) | Op::BulkWait { groups, .. } => out.async_groups_left = *groups,
+        Op::AsyncWait(groups) | Op::MatrixWait(groups) | Op::BulkWait { groups, .. } => out.async_groups_left = *groups,
         Op::Shuffle { mode, d, p, s, .. } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
         Op::Vote { kind, d, p, members, .. } => shuffle::vote_sync(&mut file, *kind, *d, *p, *members),
         Op::Match { all, wide, d, p, a, members } => {
@@ -330,7 +331,10 @@ fn operate_rarely(
         Op::ActiveMask(d) => file.write(*d, &[mask; WARP_LANES]),
         Op::Redux(op, d, s) => shuffle::redux(&mut file, *op, *d, *s),
         Op::Elect { d, p, members } => shuffle::elect(&mut file, *d, *p, *members),
-        Op::Matrix(number) => kernel.matrix[*number as usize].run(&mut file, &mut spaces, out)?,
+        Op::Matrix(number) => {
+            let place = WarpPlace { index: warp.index, threads: env.launch.block.volume() };
+            kernel.matrix[*number as usize].run(&mut file, &mut spaces, place, out)?;
+        }
         Op::Sleep(a) => {
             let column = file.column(*a);
             out.sleep_cycles = lanes(mask).map(|lane| column[lane]).max().unwrap_or(0);

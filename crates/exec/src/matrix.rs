@@ -30,12 +30,16 @@
 //! tf32 operands are truncated to 10 mantissa bits. f64: a chain of fused multiply-adds in ascending order of k, as in the manual.
 //! Integers: the exact sum, wrapped, or clamped with `.satfinite`.
 
+mod descriptor;
 mod fragment;
+mod group;
 mod multiply;
 mod placed;
 mod sums;
 mod tiles;
 
+pub use descriptor::{Descriptor, Major, UNIT_BYTES};
 pub use fragment::{Element, Fragment, MatrixOperand, MemoryElement, Order, Position, Shape};
+pub use group::{A_REGISTERS, BLOCK, GroupMma, GroupTypes, MOST_WORDS, ROWS, WORDS};
 pub use multiply::{BitOp, Mma, Multiply};
 pub use tiles::{ldmatrix, movmatrix_trans, stmatrix};

@@ -195,6 +195,10 @@ pub enum Op {
     },
     /// Copy by the copy engine.
     BulkCopy(BulkCopy),
+    /// Closes a group of matrix operations of a warp group.
+    MatrixCommit,
+    /// Waits until at most this many of these groups are left.
+    MatrixWait(u8),
     /// Closes a group of copies of the copy engine.
     BulkCommit,
     /// Waits until at most this many of these groups are left, or until the sources of all others have been read.
@@ -493,6 +497,8 @@ ops! { |f|
         reads(f, [shared, size], 1);
         reads(f, barrier.into_iter().chain(ctas), 1);
     }
+    MatrixCommit {}: C::Uniform, Origin::Operands, Control::MatrixCommit => {}
+    MatrixWait(_): C::Uniform, Origin::Operands, Control::MatrixWait => {}
     BulkCommit {}: C::Uniform, Origin::Operands, Control::BulkCommit => {}
     BulkWait { reads, .. }: C::Uniform, Origin::Operands, if *reads { Control::BulkReadWait } else { Control::BulkWait } => {}
     AsyncCommit {}: C::Fence, Origin::Operands, Control::AsyncCommit => {}

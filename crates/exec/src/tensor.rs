@@ -1,11 +1,15 @@
 //! Matrix operations as the interpreter executes them: the plans of [`crate::matrix`] with their
 //! registers and addresses.
 
+mod group;
+
 use crate::access::{self, Address, SPLIT_SPACES, Spaces, split_generic};
 use crate::fault::{Outcome, Stop};
 use crate::lanes::{Column, Lanes, Reg};
 use crate::matrix::{MemoryElement, Mma, ldmatrix, movmatrix_trans, stmatrix};
-use crate::operand::{columns, reads, row, walks, writes};
+use crate::operand::{columns, reads, reads_pred, row, walks, writes};
+pub(crate) use group::WarpPlace;
+pub use group::{GroupFactor, GroupMultiply};
 use isa::{Access, CacheOp, DynInst, MatrixWork, MemAccess, OpClass, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
 
@@ -63,6 +67,8 @@ pub enum MatrixOp {
         /// D, A, B, C: two columns each.
         registers: [[Reg; 2]; 4],
     },
+    /// `wgmma.mma_async`.
+    Group(GroupMultiply),
     /// `wmma.load`.
     Load(MatrixMemory),
     /// `wmma.store`.
@@ -77,7 +83,7 @@ impl MatrixOp {
             MatrixOp::Load(_) => OpClass::Load,
             MatrixOp::StoreTiles { .. } | MatrixOp::Store(_) => OpClass::Store,
             MatrixOp::Transpose { .. } => OpClass::Shuffle,
-            MatrixOp::Multiply { .. } | MatrixOp::Step { .. } => OpClass::Tensor,
+            MatrixOp::Multiply { .. } | MatrixOp::Step { .. } | MatrixOp::Group(_) => OpClass::Tensor,
         }
     }
 
@@ -91,6 +97,7 @@ impl MatrixOp {
                 let steps = (accumulator / registers[0].len()) as u32;
                 Some(MatrixWork { multiply_adds: whole.multiply_adds / steps, ..whole })
             }
+            MatrixOp::Group(multiply) => Some(multiply.work()),
             _ => None,
         }
     }
@@ -103,7 +110,9 @@ impl MatrixOp {
             MatrixOp::StoreTiles { space, .. } => (*space, Access::Store),
             MatrixOp::Load(m) => (m.space, Access::Load),
             MatrixOp::Store(m) => (m.space, Access::Store),
-            MatrixOp::Transpose { .. } | MatrixOp::Multiply { .. } | MatrixOp::Step { .. } => return None,
+            MatrixOp::Transpose { .. } | MatrixOp::Multiply { .. } | MatrixOp::Step { .. } | MatrixOp::Group(_) => {
+                return None;
+            }
         };
         Some(MemAccess { space, access, bytes: 16, cache: CacheOp::All })
     }
@@ -126,6 +135,17 @@ impl MatrixOp {
             writes(f, d, 1);
             reads(f, rest.into_iter().flatten(), 1);
         }
+        MatrixOp::Group(GroupMultiply { d, c, a, b, metadata, accumulates, .. }) => {
+            writes(f, d, 1);
+            reads(f, c, 1);
+            match a {
+                GroupFactor::Registers(a) => reads(f, a, 1),
+                GroupFactor::Shared(a) => reads(f, [a], 2),
+            }
+            reads(f, [b], 2);
+            reads(f, metadata, 1);
+            reads_pred(f, [accumulates]);
+        }
         MatrixOp::Load(MatrixMemory { address: Address { base, wide, .. }, stride, registers, .. }) => {
             writes(f, registers, 1);
             reads(f, [base], columns(*wide));
@@ -139,7 +159,13 @@ impl MatrixOp {
     });
 
     /// Executes it for the whole warp: these instructions require all lanes to take part.
-    pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_, '_>, out: &mut DynInst) -> Outcome {
+    pub(crate) fn run(
+        &self,
+        file: &mut Lanes<'_>,
+        m: &mut Spaces<'_, '_>,
+        warp: WarpPlace,
+        out: &mut DynInst,
+    ) -> Outcome {
         match self {
             MatrixOp::LoadTiles { space, address, d, trans } => {
                 let lanes = tile_lanes(d.len());
@@ -185,6 +211,7 @@ impl MatrixOp {
                 let result = plan.execute_part(*first, [&a, &b], c);
                 d.iter().zip(&result).for_each(|(&d, column)| file.write(d, column));
             }
+            MatrixOp::Group(multiply) => multiply.run(file, m, warp)?,
             MatrixOp::Load(matrix) => load_matrix(matrix, file, m, out)?,
             MatrixOp::Store(matrix) => store_matrix(matrix, file, m, out)?,
         }

@@ -48,5 +48,6 @@ mod turns;
 mod twins;
 mod video;
 mod warp;
+mod wgmma;
 mod windows;
 mod words;

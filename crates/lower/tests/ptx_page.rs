@@ -73,7 +73,11 @@ fn state(form: &Form, spellings: &[(&Spelling, Option<bool>)]) -> (usize, String
 fn written(form: &Form) -> String {
     let mut text = form.name.to_owned();
     for item in &form.items {
-        let choices: Vec<String> = item.choices.iter().map(|c| format!(".{}", c.text)).collect();
+        let mut choices: Vec<String> = item.choices.iter().map(|c| format!(".{}", c.text)).collect();
+        // Of the many shapes of a warp group's matrices, the first and the last.
+        if choices.len() > 16 && choices[0].contains("64n") {
+            choices.splice(1..choices.len() - 1, ["…".to_owned()]);
+        }
         let joined = if item.is_open() { "…".to_owned() } else { choices.join("\\|") };
         match (item.optional, choices.len()) {
             (true, _) => write!(text, "{{{joined}}}").unwrap(),

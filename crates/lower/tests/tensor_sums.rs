@@ -8,13 +8,13 @@ const ARCHITECTURES: [u32; 5] = [70, 75, 80, 89, 90];
 /// A floating-point format: bits of exponent and of fraction, and whether its greatest exponent means infinity or NaN.
 /// In e4m3 all ones is NaN, and infinities do not exist.
 #[derive(Clone, Copy)]
-struct Format {
-    exponent: u32,
+pub(crate) struct Format {
+    pub exponent: u32,
     fraction: u32,
     has_infinities: bool,
 }
 
-const fn format(element: Element) -> Format {
+pub(crate) const fn format(element: Element) -> Format {
     let (exponent, fraction) = match element {
         Element::F16 => (5, 10),
         Element::Bf16 => (8, 7),
@@ -28,13 +28,13 @@ const fn format(element: Element) -> Format {
 
 /// A number: a multiple of a power of two, and the exponent by which it is aligned.
 #[derive(Clone, Copy, Debug)]
-enum Number {
+pub(crate) enum Number {
     Finite { units: i128, unit: i32, exponent: i32 },
     Infinite { negative: bool },
     Nan,
 }
 
-fn number(element: Element, bits: u32) -> Number {
+pub(crate) fn number(element: Element, bits: u32) -> Number {
     let bits = if element == Element::Tf32 { bits & !0x1fff } else { bits };
     let Format { exponent: width, fraction, has_infinities } = format(element);
     let bias = (1 << (width - 1)) - 1;
@@ -51,7 +51,7 @@ fn number(element: Element, bits: u32) -> Number {
     Number::Finite { units, unit: exponent - fraction as i32, exponent: if units == 0 { -126 } else { exponent } }
 }
 
-fn product(a: Number, b: Number) -> Number {
+pub(crate) fn product(a: Number, b: Number) -> Number {
     use Number::{Finite, Infinite, Nan};
     let negative = |x: Number| match x {
         Finite { units, .. } => units < 0,
@@ -69,7 +69,7 @@ fn product(a: Number, b: Number) -> Number {
 
 /// The sum of `numbers`, each cut off `fraction_bits` below the greatest exponent, as bits of `d`; a result of single
 /// precision has `result_bits` of fraction.
-fn sum(numbers: &[Number], fraction_bits: i32, d: Element, result_bits: u32) -> u32 {
+pub(crate) fn sum(numbers: &[Number], fraction_bits: i32, d: Element, result_bits: u32) -> u32 {
     let (mut greatest, mut plus, mut minus) = (i32::MIN, false, false);
     for &number in numbers {
         match number {
@@ -215,16 +215,16 @@ fn published_cases() {
     assert_eq!(corner(80, types, &[0x7c00; 8], &[0; 8], half(0)), 0x7fff);
 }
 
-struct Random(u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: u32) -> u32 {
+    pub fn below(&mut self, end: u32) -> u32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (((self.0 >> 32) * u64::from(end)) >> 32) as u32
     }
 
     /// A number whose exponent field is near `around`; some are 0, subnormal, infinite or NaN.
-    fn number(&mut self, element: Element, around: u32) -> u32 {
+    pub fn number(&mut self, element: Element, around: u32) -> u32 {
         let Format { exponent: width, fraction, .. } = format(element);
         let greatest = (1 << width) - 1;
         let field = match self.below(64) {

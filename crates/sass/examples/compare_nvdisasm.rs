@@ -151,8 +151,8 @@ fn normal(text: &str) -> String {
     let text = text.split(';').next().unwrap_or_default();
     let text = text.split("?PM").next().unwrap_or_default();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",").replace("] [", "][");
-    match text.split_once("desc[").and_then(|(before, rest)| Some((before, rest.split_once(']')?.1))) {
-        Some((before, after)) => format!("{before}{after}"),
+    match text.split_once(" desc[").and_then(|(before, rest)| Some((before, rest.split_once(']')?.1))) {
+        Some((before, after)) => format!("{before} {after}"),
         None => text,
     }
 }

@@ -54,6 +54,24 @@ impl Multiply {
         }
     }
 
+    /// The types, as far as hardware has rates for them.
+    pub(super) fn rate_type(&self) -> MatrixType {
+        let single = self.c == Element::F32 || self.d == Element::F32;
+        match self.a {
+            Element::F16 if single => MatrixType::F16F32,
+            Element::F16 => MatrixType::F16,
+            Element::Bf16 => MatrixType::Bf16,
+            Element::E4m3 | Element::E5m2 if single => MatrixType::Fp8F32,
+            Element::E4m3 | Element::E5m2 => MatrixType::Fp8,
+            Element::F64 => MatrixType::F64,
+            Element::U8 | Element::S8 => MatrixType::Int8,
+            Element::U4 | Element::S4 => MatrixType::Int4,
+            Element::B1 => MatrixType::B1,
+            // No factor is f32 or s32.
+            Element::Tf32 | Element::F32 | Element::S32 => MatrixType::Tf32,
+        }
+    }
+
     /// Whether this combination of types exists.
     fn is_valid(&self) -> bool {
         use Element::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
@@ -155,21 +173,7 @@ impl Mma {
 
     /// Its work for a matrix unit.
     pub fn work(&self) -> MatrixWork {
-        let single = self.types.c == Element::F32 || self.types.d == Element::F32;
-        let ty = match self.types.a {
-            Element::F16 if single => MatrixType::F16F32,
-            Element::F16 => MatrixType::F16,
-            Element::Bf16 => MatrixType::Bf16,
-            Element::E4m3 | Element::E5m2 if single => MatrixType::Fp8F32,
-            Element::E4m3 | Element::E5m2 => MatrixType::Fp8,
-            Element::F64 => MatrixType::F64,
-            Element::U8 | Element::S8 => MatrixType::Int8,
-            Element::U4 | Element::S4 => MatrixType::Int4,
-            Element::B1 => MatrixType::B1,
-            // No factor is f32 or s32.
-            Element::Tf32 | Element::F32 | Element::S32 => MatrixType::Tf32,
-        };
-        MatrixWork { ty, multiply_adds: self.operations(), group: None }
+        MatrixWork { ty: self.types.rate_type(), multiply_adds: self.operations(), group: None }
     }
 
     /// Computes D from A, B and C.

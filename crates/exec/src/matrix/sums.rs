@@ -59,6 +59,16 @@ impl Sums {
         Self { together: usize::from(k).min(together), fraction_bits, result }
     }
 
+    /// The rule for `wgmma` of Hopper with factors of type `factor`, which adds all products of a sum at once.
+    pub fn of_group(factor: Element, d: Element) -> Self {
+        let fraction_bits = if matches!(factor, Element::E4m3 | Element::E5m2) { 13 } else { 25 };
+        let result = match d {
+            Element::F16 => Precision::Half,
+            _ => Precision::Single { fraction_bits: fraction_bits.min(23) as u32 },
+        };
+        Self { together: 32, fraction_bits, result }
+    }
+
     /// Adds `count` products to each of `N` accumulators. `product` gives a product's values and exponents.
     #[inline(always)]
     pub fn add<const N: usize>(

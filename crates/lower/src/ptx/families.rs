@@ -64,6 +64,7 @@ const FAMILIES: &[(&[&str], Family)] = &[
     (&["bra", "brx", "call", "ret", "exit", "trap", "brkpt", "pmevent"], |f, m, o| f.control(m, o)),
     (&["mbarrier"], |f, m, o| f.mbarrier(m, o)),
     (&["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"], |f, m, o| f.matrix(m, o)),
+    (&["wgmma"], |f, m, o| f.group_matrix(m, o)),
     (
         &[
             "multimem",
@@ -72,7 +73,6 @@ const FAMILIES: &[(&[&str], Family)] = &[
             "tensormap",
             "istypep",
             "sured",
-            "wgmma",
             "tcgen05",
             "clusterlaunchcontrol",
             "stacksave",

@@ -15,7 +15,7 @@ use ptx::ast::Operand;
 
 const ORDERS: [(&str, Order); 2] = [("row", Order::Row), ("col", Order::Col)];
 
-const fn element(ty: Type) -> Option<Element> {
+pub(super) const fn element(ty: Type) -> Option<Element> {
     Some(match ty {
         Type::F16 => Element::F16,
         Type::Bf16 => Element::Bf16,
@@ -35,7 +35,7 @@ const fn element(ty: Type) -> Option<Element> {
 }
 
 /// 16, 8 and 16 for `m16n8k16`.
-fn shape(text: &str) -> Option<Shape> {
+pub(super) fn shape(text: &str) -> Option<Shape> {
     let rest = text.strip_prefix('m')?;
     let (m, rest) = rest.split_once('n')?;
     let (n, k) = rest.split_once('k')?;
@@ -58,13 +58,18 @@ impl FunctionLowering<'_, '_> {
             _ if m.has("mma") => self.multiply_matrices(m, o)?,
             _ => self.matrix_memory(m, o)?,
         };
+        self.matrix_op(m, op)
+    }
+
+    /// Adds a matrix operation to the kernel.
+    pub fn matrix_op(&mut self, m: &Mods<'_>, op: MatrixOp) -> Lowered<Op> {
         self.b.matrix.push(op);
         let number = u16::try_from(self.b.matrix.len() - 1);
         Ok(Op::Matrix(self.need(number.ok(), m)?))
     }
 
     /// The columns of the registers in an operand.
-    fn columns(&mut self, o: &Operand) -> Lowered<Vec<Reg>> {
+    pub fn columns(&mut self, o: &Operand) -> Lowered<Vec<Reg>> {
         let mut columns = Vec::new();
         for part in self.parts(o) {
             let r = self.any_register(&part)?;
@@ -94,13 +99,7 @@ impl FunctionLowering<'_, '_> {
         let load = m.name() == "ldmatrix";
         let (registers, at) = if load { (&o[0], &o[1]) } else { (&o[1], &o[0]) };
         let columns = self.columns(registers)?;
-        if columns.len() != count {
-            return Err(self.problem(format!(
-                "{} expected here, not {}",
-                kit::text::counted(count as u64, "register"),
-                columns.len()
-            )));
-        }
+        self.expect_registers(&columns, count)?;
         let (space, address) = self.matrix_address(m, at)?;
         Ok(if load {
             MatrixOp::LoadTiles { space, address, d: columns, trans }
@@ -154,13 +153,7 @@ impl FunctionLowering<'_, '_> {
         let registers = [self.columns(&o[0])?, self.columns(&o[1])?, self.columns(&o[2])?, self.columns(&o[3])?];
         let wanted = [kd, ka, kb, kc];
         for (have, want) in registers.iter().zip(wanted) {
-            if have.len() != want {
-                return Err(self.problem(format!(
-                    "{} expected here, not {}",
-                    kit::text::counted(want as u64, "register"),
-                    have.len()
-                )));
-            }
+            self.expect_registers(have, want)?;
         }
         Ok(MatrixOp::Multiply { plan, registers })
     }
@@ -180,12 +173,7 @@ impl FunctionLowering<'_, '_> {
         self.expect_between(o, 2, 3)?;
         let (list, at) = if load { (&o[0], &o[1]) } else { (&o[1], &o[0]) };
         let registers = self.columns(list)?;
-        if registers.len() != fragment.registers() {
-            let (want, have) = (fragment.registers(), registers.len());
-            return Err(
-                self.problem(format!("{} expected here, not {have}", kit::text::counted(want as u64, "register")))
-            );
-        }
+        self.expect_registers(&registers, fragment.registers())?;
         let stride = match o.get(2) {
             Some(stride) => self.src(stride, Type::U32)?,
             None => self.b.constant(u64::from(fragment.default_stride(order)), false),

@@ -21,6 +21,7 @@ mod copies;
 mod families;
 mod float;
 mod function;
+mod group;
 mod image;
 mod int;
 mod kernel;

@@ -44,7 +44,7 @@ pub(super) struct Register {
     pub ty: Type,
 }
 
-fn error(span: Span, what: impl Into<String>) -> Box<Diagnostic> {
+pub(super) fn error(span: Span, what: impl Into<String>) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(span, what))
 }
 

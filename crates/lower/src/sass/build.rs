@@ -14,6 +14,7 @@ use exec::machine_code::MachineCode;
 use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
+use exec::tensor::MatrixOp;
 use isa::{
     CacheOp, ConstantOperand, Control, ControlBits, CounterBound, Dim3, InstSpec, ProgramBuilder, RegFile, RegId,
     SingleOperation, Source, Traits,
@@ -234,6 +235,12 @@ impl Builder<'_> {
         if meaning.single == Some(SingleOperation::ConstantLoad) && srcs.iter().any(|src| src.0 < self.files.general) {
             meaning.mem = self.current.iter().find_map(|op| mem_access(op, CacheOp::All));
         }
+        // The opcode does not say where a warp group's A is.
+        if let [Op::Matrix(number)] = self.current[..]
+            && let group @ MatrixOp::Group(_) = &self.matrix[usize::from(number)]
+        {
+            meaning.matrix = group.work();
+        }
         let traits = Traits {
             work: meaning.work,
             control: meaning.control,
@@ -349,6 +356,11 @@ fn control(inst: &SassInst) -> Option<Control> {
         }
         SassOp::Kill => Control::Exit,
         SassOp::ArriveS => Control::AsyncWait,
+        SassOp::WarpGroup if super::operand::list(inst).is_empty() => Control::None,
+        SassOp::WarpGroup => Control::MatrixWait,
+        SassOp::HGmma | SassOp::QGmma | SassOp::IGmma | SassOp::BGmma if !inst.has(key::NO_GROUP_END) => {
+            Control::MatrixCommit
+        }
         SassOp::NanoSleep => Control::Sleep,
         SassOp::Bar if inst.modifier(key::BARRIER) == Some(Barrier::Arrive) => Control::BarrierArrive,
         _ => return None,

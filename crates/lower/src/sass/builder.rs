@@ -266,6 +266,8 @@ fn highest_uniform(operand: SassOperand) -> Option<u8> {
     let index = match operand {
         SassOperand::Register(r) if r.uniform => r.index,
         SassOperand::Memory(m) => m.uniform?,
+        // The first of four.
+        SassOperand::Descriptors(d) if d.register != URZ => d.register.saturating_add(2),
         SassOperand::Constant(c) => c.bindless.or_else(|| c.index.filter(|r| r.uniform).map(|r| r.index))?,
         SassOperand::Indirect { register, .. } if register.uniform => register.index,
         _ => return None,

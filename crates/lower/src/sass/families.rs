@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::integer::{add, bits, extreme, multiply};
-use super::{barrier, control, convert, copies, float, half, integer, matrix, memory, moves, texture, warp};
+use super::{barrier, control, convert, copies, float, group, half, integer, matrix, memory, moves, texture, warp};
 use exec::float::{Float2, Float3};
 use exec::image::FetchKind;
 use exec::int::Int1;
@@ -105,6 +105,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::Bpt => control::trap(b, inst),
         // Without effect here. Grids of a stream run one after another: there is nothing to wait for.
         SassOp::AcqBulk | SassOp::PreExit | SassOp::FenceViewAsync => Ok(()),
+        SassOp::WarpGroup => group::wait(b, inst),
         SassOp::Nop
         | SassOp::PmTrig
         | SassOp::Cctl
@@ -151,6 +152,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::BMma => matrix::bits(b, inst),
         SassOp::QMma => matrix::bytes(b, inst),
         SassOp::DMma => matrix::double(b, inst),
+        SassOp::HGmma | SassOp::QGmma | SassOp::IGmma | SassOp::BGmma => group::multiply(b, inst),
         SassOp::LdSm => matrix::load_tiles(b, inst),
         SassOp::StSm => matrix::store_tiles(b, inst),
         SassOp::MovM => matrix::transpose(b, inst),

@@ -21,7 +21,7 @@ use exec::matrix::{BitOp, Element, Mma, Multiply, Order, Shape};
 use exec::op::Op;
 use exec::tensor::MatrixOp;
 use isa::Space;
-use sass::decode::modifier::{BitOperation, ByteType, Count, FloatType, IntType, Layout, MatrixShape, key};
+use sass::decode::modifier::{BitOperation, ByteType, Count, FloatType, IntType, Key, Layout, MatrixShape, key};
 use sass::decode::operand::{Register, Sign};
 use sass::decode::{SassInst, SassOperand};
 
@@ -41,7 +41,7 @@ pub(super) fn load_tiles(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let address = address(b, inst, Space::Shared, place)?;
     let d = in_turn(b.destination(d, count)?, count.into());
     let trans = inst.modifier(key::LAYOUT) == Some(Layout::Transposed);
-    emit(b, MatrixOp::LoadTiles { space: Space::Shared, address, d, trans })
+    matrix_op(b, MatrixOp::LoadTiles { space: Space::Shared, address, d, trans })
 }
 
 /// `STSM`.
@@ -51,14 +51,14 @@ pub(super) fn store_tiles(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let address = address(b, inst, Space::Shared, place)?;
     let s = in_turn(b.columns(x, count)?, count.into());
     let trans = inst.modifier(key::LAYOUT) == Some(Layout::Transposed);
-    emit(b, MatrixOp::StoreTiles { space: Space::Shared, address, s, trans })
+    matrix_op(b, MatrixOp::StoreTiles { space: Space::Shared, address, s, trans })
 }
 
 /// `MOVM`.
 pub(super) fn transpose(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x] = operands(inst)?;
     let (s, d) = (b.source(x)?, b.destination(d, 1)?);
-    emit(b, MatrixOp::Transpose { s, d })
+    matrix_op(b, MatrixOp::Transpose { s, d })
 }
 
 /// Number of matrices that are moved.
@@ -75,7 +75,7 @@ fn shape(inst: &SassInst) -> Lowered<Shape> {
     Ok(Shape { m, n: 8, k })
 }
 
-fn emit(b: &mut Builder<'_>, op: MatrixOp) -> Lowered<()> {
+pub(super) fn matrix_op(b: &mut Builder<'_>, op: MatrixOp) -> Lowered<()> {
     let number = u16::try_from(b.matrix.len()).map_err(|_| "the kernel has too many matrix operations")?;
     b.matrix.push(op);
     b.emit(Op::Matrix(number));
@@ -83,7 +83,7 @@ fn emit(b: &mut Builder<'_>, op: MatrixOp) -> Lowered<()> {
 }
 
 /// `count` registers starting at `first`.
-fn in_turn(first: Reg, count: usize) -> Vec<Reg> {
+pub(super) fn in_turn(first: Reg, count: usize) -> Vec<Reg> {
     (first.0..).take(count).map(Reg).collect()
 }
 
@@ -105,7 +105,7 @@ fn multiply(b: &mut Builder<'_>, inst: &SassInst, types: Multiply) -> Lowered<()
     let sources = [source(x, a_count)?, source(y, b_count)?, source(z, c_count)?];
     let d = in_turn(b.destination(d, d_count as u16)?, d_count);
     let [x, y, z] = sources;
-    emit(b, MatrixOp::Multiply { plan: Box::new(plan), registers: [d, x, y, z] })
+    matrix_op(b, MatrixOp::Multiply { plan: Box::new(plan), registers: [d, x, y, z] })
 }
 
 /// Whether the elements of a factor are in row or column order.
@@ -146,7 +146,7 @@ pub(super) fn step(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let count = STEP_REGISTERS as u16;
     let [x, y, z] = [b.columns(x, count)?, b.columns(y, count)?, b.columns(z, count)?];
     let registers = [b.destination(d, count)?, x, y, z].map(|r| [r, r.next()]);
-    emit(b, MatrixOp::Step { plan: Box::new(whole), first: step * STEP_REGISTERS, registers })
+    matrix_op(b, MatrixOp::Step { plan: Box::new(whole), first: step * STEP_REGISTERS, registers })
 }
 
 /// `HMMA` of other shapes.
@@ -154,36 +154,27 @@ pub(super) fn half(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     if inst.has(key::SATURATE) {
         return Err("saturation is not executable".into());
     }
-    let factor = match inst.modifier(key::FACTORS) {
-        Some(FloatType::Bf16) => Element::Bf16,
-        Some(FloatType::Tf32) => Element::Tf32,
-        _ => Element::F16,
-    };
     let accumulator = if inst.has(key::D_F32) { Element::F32 } else { Element::F16 };
-    multiply(b, inst, Multiply::plain(factor, accumulator))
+    multiply(b, inst, Multiply::plain(factor(inst), accumulator))
 }
 
 /// `QMMA`.
 pub(super) fn bytes(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
-    let element = |key| if inst.modifier(key) == Some(ByteType::E5m2) { Element::E5m2 } else { Element::E4m3 };
     let accumulator = if inst.has(key::D_F32) { Element::F32 } else { Element::F16 };
-    let types = Multiply { b: element(key::B_BYTE), ..Multiply::plain(element(key::A_BYTE), accumulator) };
+    let types = Multiply {
+        b: byte_element(inst, key::B_BYTE),
+        ..Multiply::plain(byte_element(inst, key::A_BYTE), accumulator)
+    };
     multiply(b, inst, types)
 }
 
 /// `IMMA`.
 pub(super) fn integer(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     check_orders(inst)?;
-    let element = |key| match inst.modifier(key) {
-        Some(IntType::S8) => Element::S8,
-        Some(IntType::U4) => Element::U4,
-        Some(IntType::S4) => Element::S4,
-        _ => Element::U8,
-    };
     let types = Multiply {
-        b: element(key::B_INT),
+        b: int_element(inst, key::B_INT),
         satfinite: inst.has(key::SATURATE),
-        ..Multiply::plain(element(key::A_INT), Element::S32)
+        ..Multiply::plain(int_element(inst, key::A_INT), Element::S32)
     };
     multiply(b, inst, types)
 }
@@ -196,4 +187,28 @@ pub(super) fn bits(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         Some(BitOperation::Xor) | None => BitOp::Xor,
     };
     multiply(b, inst, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })
+}
+
+/// Type of the factors of halves and wider numbers.
+pub(super) fn factor(inst: &SassInst) -> Element {
+    match inst.modifier(key::FACTORS) {
+        Some(FloatType::Bf16) => Element::Bf16,
+        Some(FloatType::Tf32) => Element::Tf32,
+        _ => Element::F16,
+    }
+}
+
+/// Type of a factor of 8-bit floating-point numbers.
+pub(super) fn byte_element(inst: &SassInst, key: Key<ByteType>) -> Element {
+    if inst.modifier(key) == Some(ByteType::E5m2) { Element::E5m2 } else { Element::E4m3 }
+}
+
+/// Type of a factor of integers.
+pub(super) fn int_element(inst: &SassInst, key: Key<IntType>) -> Element {
+    match inst.modifier(key) {
+        Some(IntType::S8) => Element::S8,
+        Some(IntType::U4) => Element::U4,
+        Some(IntType::S4) => Element::S4,
+        _ => Element::U8,
+    }
 }

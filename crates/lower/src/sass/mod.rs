@@ -33,6 +33,7 @@ mod deferred;
 mod device_runtime;
 mod families;
 mod float;
+mod group;
 mod half;
 mod integer;
 mod lines;

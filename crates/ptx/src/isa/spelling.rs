@@ -22,8 +22,8 @@ pub const DECLARATIONS: (&str, &str) = (
     ".global .align 16 .b32 gv[64];\n.const .align 16 .b32 cv[64];\n.shared .align 16 .b32 sv[64];\n\
      .func fv() { ret; }\n",
     ".local .align 16 .b32 lv[64];\n.param .align 16 .b8 qv[64];\n.reg .pred %pred_<9>;\n.reg .b8 %b8_<9>;\n.reg .u8 %u8_<9>;\n.reg .s8 %s8_<9>;\n\
-     .reg .b16 %b16_<9>;\n.reg .u16 %u16_<9>;\n.reg .s16 %s16_<9>;\n.reg .b32 %b32_<36>;\n.reg .u32 %u32_<9>;\n\
-     .reg .s32 %s32_<36>;\n.reg .b64 %b64_<9>;\n.reg .u64 %u64_<9>;\n.reg .s64 %s64_<9>;\n.reg .f32 %f32_<36>;\n\
+     .reg .b16 %b16_<9>;\n.reg .u16 %u16_<9>;\n.reg .s16 %s16_<9>;\n.reg .b32 %b32_<128>;\n.reg .u32 %u32_<9>;\n\
+     .reg .s32 %s32_<128>;\n.reg .b64 %b64_<9>;\n.reg .u64 %u64_<9>;\n.reg .s64 %s64_<9>;\n.reg .f32 %f32_<128>;\n\
      .reg .f64 %f64_<36>;\n",
 );
 
@@ -86,6 +86,7 @@ impl Form {
             "call" => return Some(vec!["fv".into()]),
             "tex" | "tld4" | "suld" | "sust" | "sured" => return image(self.name, opcode),
             "wmma" => return wmma(opcode),
+            "wgmma" if has("mma_async") => return wgmma(opcode),
             _ => {}
         }
         let there = self.operands.iter().filter(|o| o.is_with(has) && !o.optional);
@@ -293,4 +294,30 @@ fn wmma(opcode: &str) -> Option<Vec<String>> {
         None => others.pop(),
     };
     wmma_fragments(&modifiers)?.into_iter().map(&mut write).collect()
+}
+
+/// Operands of `wgmma.mma_async` with both factors in shared memory.
+fn wgmma(opcode: &str) -> Option<Vec<String>> {
+    let modifiers: Vec<&str> = opcode.split('.').collect();
+    let shape = modifiers.iter().find_map(|m| m.strip_prefix("m64n"))?;
+    let columns: usize = shape.split_once('k')?.0.parse().ok()?;
+    let types: Vec<Type> = modifiers.iter().filter_map(|m| Type::from_name(m)).collect();
+    let (ty, registers) = match types[..] {
+        [Type::F16, ..] => (Type::F16x2, columns / 4),
+        [ty, ..] => (ty, columns / 2),
+        [] => return None,
+    };
+    let mut operands = vec![vector(ty, registers), "%b64_1".to_owned(), "%b64_2".to_owned()];
+    let mut add = |more: &[&str]| operands.extend(more.iter().map(|&text| text.to_owned()));
+    if modifiers.contains(&"sp") {
+        add(&["%b32_1", "0"]);
+    }
+    add(&["%pred_1"]);
+    if types[1].is_float() {
+        add(&["1", "1"]);
+    }
+    if types[1].bits() == 16 {
+        add(&["0", "0"]);
+    }
+    Some(operands)
 }

@@ -21,7 +21,7 @@ use isa::{ControlBits, CounterBound};
 use modifier::{Key, Value};
 pub use op::SassOp;
 pub use operand::SassOperand;
-use operand::{Constant, Memory, Number, Register, Sign};
+use operand::{Constant, Descriptors, Memory, Number, Register, Sign};
 pub(crate) use print::common_use;
 use row::{Address, Field, RESERVED, Row, Show, Style, What, Width, bits};
 use std::sync::LazyLock;
@@ -281,6 +281,18 @@ impl SassInst {
             },
             What::PredInverse(lo, not) => {
                 SassOperand::Predicate { index: 7 - self.get(lo, 3) as u8, uniform: false, not: self.bit(not) }
+            }
+            What::UPredInverse(lo, not) => {
+                SassOperand::Predicate { index: 7 - self.get(lo, 3) as u8, uniform: true, not: self.bit(not) }
+            }
+            // With A in registers, bit 72 is a sign of the register.
+            What::Descriptors(lo) => {
+                let of_a = lo == 24;
+                SassOperand::Descriptors(Descriptors {
+                    register: self.get(lo, 6) as u8,
+                    negated: [of_a && self.bit(72), self.bit(63)],
+                    transposed: [of_a && self.bit(61), self.bit(62)],
+                })
             }
             What::UReg(lo) => SassOperand::Register(Register::uniform(self.get(lo, 6) as u8)),
             What::URegInvert(lo, invert) => {

@@ -190,6 +190,8 @@ values! {
         M4N4K4, M8N8K4, M8N8K16, M8N8K32, M8N8K128, M16N8K4, M16N8K8, M16N8K16, M16N8K32, M16N8K64, M16N8K128,
         M16N8K256,
     }
+    /// Length of the sums of a warp group's multiplication of halves or wider numbers.
+    GroupLength { K8, K16, K32 }
     /// Operation on pairs of bits.
     BitOperation { Xor, And }
     /// Order of elements in a moved matrix.
@@ -204,6 +206,27 @@ values! {
     Surface { D1, Buffer, Array1, D2, Array2, D3 }
     /// Effect of an access outside a surface.
     Outside { Ignore, Clamp, Trap }
+}
+
+impl GroupLength {
+    /// The number of elements.
+    pub const fn elements(self) -> u16 {
+        match self {
+            Self::K8 => 8,
+            Self::K16 => 16,
+            Self::K32 => 32,
+        }
+    }
+}
+
+/// Columns of the result of a warp group's multiplication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupColumns(pub u16);
+
+impl Value for GroupColumns {
+    fn of(number: u8) -> Option<Self> {
+        (number < 32).then_some(Self(8 * (u16::from(number) + 1)))
+    }
 }
 
 impl MatrixShape {
@@ -252,7 +275,8 @@ keys! {
     // Matrices.
     SHAPE "shape": MatrixShape, STEP "step": Part, D_F32 "d type": bool, C_F32 "c type": bool,
     FACTORS "input type": FloatType, A_INT "a type": IntType, B_INT "b type": IntType, A_BYTE "a type": ByteType,
-    B_BYTE "b type": ByteType, BIT_OPERATION "operation": BitOperation, LAYOUT "layout": Layout, COUNT "count": Count,
+    B_BYTE "b type": ByteType, BIT_OPERATION "operation": BitOperation, SPARSE "sparse": bool, NO_GROUP_END "no end of a group": bool,
+    GROUP_COLUMNS "columns": GroupColumns, GROUP_LENGTH "length": GroupLength, LAYOUT "layout": Layout, COUNT "count": Count,
     // Control flow.
     BRANCH "kind": Branch, BARRIER "mode": Barrier, BARRIER_REDUCTION "reduction": BarrierReduction,
     EXCLUSIVE "exclusive": bool, AT_MOST "at most": bool, BREAKPOINT "mode": Breakpoint,

@@ -94,6 +94,16 @@ pub struct Memory {
     pub offset: i32,
 }
 
+/// Uniform registers with the matrix descriptors of A and B, and changes of these factors, each of A and of B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Descriptors {
+    /// Index of the first of four registers; [`URZ`] reads as zero.
+    pub register: u8,
+    pub negated: [bool; 2],
+    pub transposed: [bool; 2],
+}
+
 /// An operand of an instruction, as its text shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names say it")]
@@ -122,6 +132,7 @@ pub enum SassOperand {
     },
     Constant(Constant),
     Memory(Memory),
+    Descriptors(Descriptors),
     /// Sum of a register and a branch target.
     Indirect {
         register: Register,
@@ -289,6 +300,14 @@ impl fmt::Display for SassOperand {
             SassOperand::HalfPair { numbers: [high, low], .. } => write!(f, "{high}, {low}"),
             SassOperand::Constant(constant) => write!(f, "{constant}"),
             SassOperand::Memory(memory) => write!(f, "{memory}"),
+            SassOperand::Descriptors(Descriptors { register, negated, transposed }) => {
+                f.write_str("gdesc[")?;
+                name(f, true, register)?;
+                f.write_str("]")?;
+                let changes = [(".neg", negated), (".tnsp", transposed)];
+                let all = changes.into_iter().flat_map(|(text, set)| [(text, "A", set[0]), (text, "B", set[1])]);
+                all.filter(|&(.., set)| set).try_for_each(|(text, factor, _)| write!(f, "{text}{factor}"))
+            }
             SassOperand::Indirect { register, target } => write!(f, "{register} {}", SignedHex(target)),
             SassOperand::Target(address) => write!(f, "{}", SignedHex(address)),
             SassOperand::Special(number) => match super::special::name(number) {

@@ -77,6 +77,10 @@ pub enum What {
     EitherPred(u8, u8, u8),
     /// Predicate whose number is stored as its complement, with the bit that negates it.
     PredInverse(u8, u8),
+    /// Uniform predicate whose number is stored as its complement, with the bit that negates it.
+    UPredInverse(u8, u8),
+    /// Four uniform registers with matrix descriptors, the first at a bit; their changes of the factors.
+    Descriptors(u8),
     /// Unsigned number in hexadecimal.
     Imm(Field),
     /// Signed number in hexadecimal.

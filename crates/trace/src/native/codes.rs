@@ -49,6 +49,6 @@ mod tests {
             known += same.iter().flatten().count();
             assert!(same.iter().flatten().all(|&c| c == code));
         }
-        assert_eq!(known, 7 + 5 + 6 + 10 + 17);
+        assert_eq!(known, 7 + 5 + 6 + 16 + 17);
     }
 }

@@ -4,8 +4,8 @@ use super::bytes::{Cursor, Expected, put, put_signed, put_text};
 use super::codes;
 use super::file::{CONSTANT_VERSION, MATRIX_VERSION, WORK_VERSION};
 use isa::{
-    ConstantOperand, ControlBits, CounterBound, InstSpec, MatrixType, MatrixWork, MemAccess, OpClass, Pc, Program,
-    ProgramBuilder, RegFile, RegId, SingleOperation, Source, Traits, Work,
+    ConstantOperand, ControlBits, CounterBound, GroupWork, InstSpec, MatrixType, MatrixWork, MemAccess, OpClass, Pc,
+    Program, ProgramBuilder, RegFile, RegId, SingleOperation, Source, Traits, Work,
 };
 use sass::meaning::{Generation, base, meaning, opcode_of};
 use std::sync::Arc;
@@ -75,9 +75,13 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
             let (space, access) = (codes::space_code(mem.space), codes::access_code(mem.access));
             out.extend([space, access, mem.bytes, codes::cache_code(mem.cache)]);
         }
-        if let Some(MatrixWork { ty, multiply_adds, .. }) = inst.matrix {
-            out.push(ty as u8);
+        if let Some(MatrixWork { ty, multiply_adds, group }) = inst.matrix {
+            out.push(ty as u8 | if group.is_some() { OF_GROUP } else { 0 });
             put(out, multiply_adds.into());
+            if let Some(GroupWork { columns, a_in_registers }) = group {
+                put(out, columns.into());
+                out.push(a_in_registers.into());
+            }
         }
         if let Some(ConstantOperand { bank, offset }) = inst.constant {
             out.push(bank);
@@ -265,13 +269,27 @@ fn access(cursor: &mut Cursor, bytes: &[u8]) -> Result<MemAccess, Expected> {
     Ok(MemAccess { space, access, bytes: width, cache: codes::cache(cursor.byte(bytes)?)? })
 }
 
+/// Flag of the type of a matrix operation: it is a part of a warp group's.
+const OF_GROUP: u8 = 0x80;
+
 fn matrix_work(cursor: &mut Cursor, bytes: &[u8]) -> Result<MatrixWork, Expected> {
-    let ty = MatrixType::ALL.get(usize::from(cursor.byte(bytes)?)).copied().ok_or("a type of a matrix operation")?;
+    let code = cursor.byte(bytes)?;
+    let ty = MatrixType::ALL.get(usize::from(code & !OF_GROUP)).copied().ok_or("a type of a matrix operation")?;
     let multiply_adds = cursor.narrow(bytes)?;
     if multiply_adds > ty.most_multiply_adds() {
         return Err("a matrix operation of a size that its type has");
     }
-    Ok(MatrixWork { ty, multiply_adds, group: None })
+    let group = if code & OF_GROUP == 0 {
+        None
+    } else {
+        let columns = cursor.narrow(bytes)?;
+        let a_in_registers = cursor.byte(bytes)? != 0;
+        if columns > 256 {
+            return Err("a matrix operation of at most 256 columns");
+        }
+        Some(GroupWork { columns, a_in_registers })
+    };
+    Ok(MatrixWork { ty, multiply_adds, group })
 }
 
 fn registers(cursor: &mut Cursor, bytes: &[u8], regs: RegFile) -> Result<Vec<RegId>, Expected> {

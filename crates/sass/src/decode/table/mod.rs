@@ -20,6 +20,7 @@ mod atomics;
 mod control;
 mod convert;
 mod float;
+mod group;
 mod half;
 mod integer;
 mod memory;
@@ -34,5 +35,6 @@ pub(super) use parts::CALL_ABSOLUTE;
 /// The rows of all families.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let families = [float::ROWS, half::ROWS, integer::ROWS, convert::ROWS, moves::ROWS, memory::ROWS, atomics::ROWS];
-    families.into_iter().chain([async_copy::ROWS, texture::ROWS, control::ROWS, uniform::ROWS]).flatten()
+    let rest = [async_copy::ROWS, group::ROWS, texture::ROWS, control::ROWS, uniform::ROWS];
+    families.into_iter().chain(rest).flatten()
 }

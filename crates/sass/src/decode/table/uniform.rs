@@ -22,6 +22,11 @@ const UPDST2: Slot = shown(What::UPred(84, 0), Show::UnlessTrue);
 const UP87: Slot = slot(What::UPred(87, 90));
 const CARRY: Slot = shown(What::UPred(87, 90), on(74));
 
+/// A predicate destination that must be PT.
+const NO_CARRY_OUT: Mod = modifier("predicate", bits(81, 3), ONLY_PT);
+const NO_SECOND_CARRY_OUT: Mod = modifier("predicate", bits(84, 3), ONLY_PT);
+const ONLY_PT: &[&str] = &[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, ""];
+
 pub(super) const ROWS: &[Row] = &[
     row(
         SassOp::UIAdd3,
@@ -33,10 +38,18 @@ pub(super) const ROWS: &[Row] = &[
     )
     .uniform()
     .fixed(FIXED),
-    row(SassOp::UIAdd364, 0x97, UAB, &[], &[UDST, a(Int), b(Int), c(Int)], "64-bit d = a + b + c")
-        .uniform()
-        .sm(90, 90)
-        .fixed(FIXED),
+    // Compilers add two of the three, without carries.
+    row(
+        SassOp::UIAdd364,
+        0x97,
+        UAB,
+        &[unused(bits(74, 1)), NO_CARRY_OUT, NO_SECOND_CARRY_OUT],
+        &[UDST, a(Int), b(Int), c(Int)],
+        "64-bit d = a + b + c",
+    )
+    .uniform()
+    .sm(90, 90)
+    .fixed(FIXED),
     row(
         SassOp::UIMad,
         0xa4,
