@@ -1,5 +1,5 @@
-//! Warp matrix operations: `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA, "Warp Level
-//! Matrix Multiply-Accumulate Instructions").
+//! Matrix operations of a warp, `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA, "Warp Level Matrix
+//! Multiply-Accumulate Instructions"), and of a warp group, `wgmma` ([`GroupMma`], [`Descriptor`]).
 //!
 //! A warp holds a matrix as a *fragment*: each lane has some of its elements in its registers. A
 //! fragment's registers are columns of 32 lanes, `&[[u32; 32]]`, in the order of the instruction's

@@ -1,10 +1,11 @@
 //! `wgmma`: PTX and machine code against products in plain loops. `data/sm_90/README.md` describes the files.
 
 use super::tensor_sums::{Number, Random, format, number, product, sum};
-use exec::matrix::Element;
+use exec::matrix::{Descriptor, Element, Major};
 use exec::{Arg, DeviceState, Launch, run};
-use isa::Dim3;
+use isa::{Dim3, GroupWork, MatrixType, MatrixWork};
 use lower::{Loaded, LowerOptions, load, load_cubin};
+use proptest::prelude::*;
 
 const THREADS: usize = 128;
 const ROWS: usize = 64;
@@ -371,5 +372,234 @@ fn products_are_those_of_the_reference() {
     let mut random = Random(7);
     for kernel in names {
         check(&modules, kernel, &mut random);
+    }
+}
+
+/// A launch of `kernel` of some modules on one image, and the reference's sums.
+struct Sequence {
+    case: Case,
+    a: Matrix,
+    b: Matrix,
+    image: Vec<u8>,
+    descriptors: [u64; 2],
+}
+
+impl Sequence {
+    /// A product of halves in the layout without swizzling.
+    fn new(random: &mut Random) -> Self {
+        let case = Case::of("f32_f16_f16_n8_ss");
+        let a = Matrix::random(random, case.a, ROWS, case.stored());
+        let b = Matrix::random(random, case.b, case.columns, case.length());
+        let mut image = vec![0; 8192];
+        let (place_a, end) = Place::new(0, 16, false, (ROWS, 32), true);
+        let (place_b, _) = Place::new(end, 16, false, (case.columns, 32), true);
+        a.store(&mut image, place_a);
+        b.store(&mut image, place_b);
+        Self { case, a, b, image, descriptors: [place_a, place_b].map(|place| place.descriptor()) }
+    }
+
+    /// The product, negated or not, plus `c`.
+    fn next(&self, negated: bool, c: &[u32]) -> Vec<u32> {
+        let case = Case { negated: [negated, false], ..self.case };
+        let mut sums = vec![0; c.len()];
+        for row in 0..ROWS {
+            for col in 0..case.columns {
+                let (thread, register, _) = holder(&case, row, col);
+                let at = thread * case.registers() + register;
+                sums[at] = reference(&case, &self.a.rows[row], &self.b.rows[col], c[at]);
+            }
+        }
+        sums
+    }
+
+    fn launch(&self, module: (&str, &Loaded), kernel: &str, sums: &[u32], adds: bool) -> Result<Vec<u32>, String> {
+        launch(module, kernel, &self.image, self.descriptors, (sums, &vec![0; 8 * THREADS]), adds)
+    }
+}
+
+#[test]
+fn operations_on_the_same_sums_follow_one_another() {
+    let modules = modules(
+        &[
+            ("12.4", include_bytes!("data/sm_90/wgmma_groups.cuda124.sm_90.cubin")),
+            ("13.0", include_bytes!("data/sm_90/wgmma_groups.cuda130.sm_90.cubin")),
+            ("12.4 without optimisation", include_bytes!("data/sm_90/wgmma_groups.debug.cuda124.sm_90.cubin")),
+        ],
+        include_str!("data/sm_90/wgmma_groups.ptx"),
+    );
+    let mut random = Random(3);
+    let sequence = Sequence::new(&mut random);
+    let zeros = vec![0; 4 * THREADS];
+    let sums: Vec<u32> = zeros.iter().map(|_| random.number(Element::F32, 130)).collect();
+    for adds in [false, true] {
+        let or_zero = |sums: Vec<u32>, adds: bool| if adds { sums } else { zeros.clone() };
+        let second = sequence.next(false, &sequence.next(false, &zeros));
+        let group = sequence.next(false, &or_zero(second, adds));
+        let first = sequence.next(false, &or_zero(sums.clone(), adds));
+        let groups = sequence.next(false, &sequence.next(true, &or_zero(first, !adds)));
+        for (name, loaded) in &modules {
+            for (kernel, expected) in [("group", &group), ("groups", &groups)] {
+                let found = sequence.launch((name, loaded), kernel, &sums, adds).unwrap();
+                assert_eq!(&found, expected, "{name} {kernel}, adds {adds}");
+            }
+        }
+    }
+}
+
+/// For timing: a quarter of the group's multiply-adds, and where A is.
+#[test]
+fn work_is_a_quarter_of_the_groups() {
+    for (name, loaded) in modules(&[("cubin", include_bytes!("data/sm_90/wgmma.cuda124.sm_90.cubin"))], PTX) {
+        for kernel in &loaded.module.kernels {
+            let case = Case::of(kernel.name());
+            let work: Vec<MatrixWork> = kernel.program.insts().iter().filter_map(|inst| inst.matrix).collect();
+            let group = GroupWork { columns: case.columns as u16, a_in_registers: case.a_in_registers };
+            assert_eq!(work.len(), 1, "{name} {}", kernel.name());
+            assert_eq!(work[0].group, Some(group), "{name} {}", kernel.name());
+            assert_eq!(work[0].multiply_adds as usize, 16 * case.columns * case.stored(), "{name} {}", kernel.name());
+            let single = case.d == Element::F32;
+            let ty = match case.a {
+                Element::F16 if single => MatrixType::F16F32,
+                Element::F16 => MatrixType::F16,
+                Element::Bf16 => MatrixType::Bf16,
+                Element::Tf32 => MatrixType::Tf32,
+                Element::E4m3 | Element::E5m2 if single => MatrixType::Fp8F32,
+                Element::E4m3 | Element::E5m2 => MatrixType::Fp8,
+                Element::B1 => MatrixType::B1,
+                _ => MatrixType::Int8,
+            };
+            assert_eq!(work[0].ty, ty, "{name} {}", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn wrong_descriptors_fault() {
+    let modules = modules(&[("cubin", include_bytes!("data/sm_90/wgmma.cuda124.sm_90.cubin"))], PTX);
+    let sequence = Sequence::new(&mut Random(1));
+    let swizzled = |layout: u64, start: u64| layout << 62 | start >> 4 | 64 << 32;
+    for (kernel, factor, descriptor, says) in [
+        ("f32_f16_f16_n8_ss", 0, 1 << 15, "of A: bits 14 to 15, which are in no field, are 0x2, must be 0"),
+        ("f32_f16_f16_n8_ss", 1, 1 << 30, "of B: bits 30 to 31"),
+        ("f32_f16_f16_n8_ss", 1, 1 << 47, "of B: bits 46 to 48"),
+        ("f32_f16_f16_n8_ss", 0, 1 << 61, "of A: bits 52 to 61"),
+        ("f32_f16_f16_n8_ss", 1, 3 << 49, "of B: base offset is 3, must be 0 without swizzling"),
+        ("f32_f16_f16_n8_ss", 1, swizzled(1, 0x480), "is not within the first 128 bytes of a multiple of 1024"),
+        ("f32_f16_f16_n8_ss", 0, swizzled(2, 0x580), "of A: start address"),
+        ("f32_f16_f16_n8_ss", 0, 0x3fff << 32, "of A: start address"),
+        ("f32_f16_f16_n8_ss", 1, 0x2b00, "of shared memory"),
+        ("f32_f16_f16_n8_ss_sp0", 1, swizzled(3, 0), "of B: layout: swizzling of 32 bytes with rows of 64 bytes"),
+    ] {
+        let mut descriptors = sequence.descriptors;
+        descriptors[factor] = descriptor;
+        let wrong = Sequence { descriptors, a: empty(), b: empty(), image: sequence.image.clone(), ..sequence };
+        for (name, loaded) in &modules {
+            let fault = wrong.launch((name, loaded), kernel, &vec![0; 4 * THREADS], true).unwrap_err();
+            assert!(fault.contains("matrix operation of a warp group: descriptor "), "{name}: {fault}");
+            assert!(fault.contains(says), "{name}: {says}\nnot in\n{fault}");
+        }
+    }
+}
+
+fn empty() -> Matrix {
+    Matrix { rows: Vec::new(), element: Element::F16 }
+}
+
+/// A base offset is where the pattern begins, in units of 128 bytes.
+#[test]
+fn the_pattern_begins_at_the_base_offset() {
+    for (base, start) in [(0, 0x2000), (1, 0x2080), (7, 0x2380)] {
+        let bits = 1 << 62 | base << 49 | 64 << 32 | start >> 4;
+        let descriptor = Descriptor::of(bits).unwrap();
+        for row in 0..8 {
+            for unit in 0..2 {
+                let expected = start as u32 + row * 128 + (unit ^ row) * 16;
+                assert_eq!(descriptor.address(Major::K, unit, row), expected, "base offset {base}, row {row}");
+            }
+        }
+    }
+}
+
+/// All warps of the group and all lanes of a warp must execute it, with the same operands.
+#[test]
+fn incomplete_warps_and_groups_fault() {
+    let kernel = |body: &str| {
+        format!(
+            ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 data[4096];\n\
+             .visible .entry k()\n{{\n.reg .pred p, q;\n.reg .b32 t;\n.reg .b64 a, l;\n.reg .f32 d<4>;\n\
+             mov.u32 t, data;\nmov.u32 t, %laneid;\nsetp.lt.u32 p, t, 16;\nsetp.lt.u32 q, t, 32;\nmov.b64 a, 0;\n{body}\nret;\n}}\n"
+        )
+    };
+    let multiply = |descriptor, scale| {
+        format!(
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{d0, d1, d2, d3}}, a, {descriptor}, {scale}, 1, 1, 0, 0;"
+        )
+    };
+    let half = format!("@p {}", multiply("a", "q"));
+    let none = format!("not.pred q, q; @q {}", multiply("a", "q"));
+    let by_lane = format!("cvt.u64.u32 l, t; {}", multiply("l", "q"));
+    for (body, threads, says) in [
+        (&multiply("a", "q"), 128, None),
+        (&none, 128, None),
+        (&half, 128, Some("16 of the 32 lanes of the warp execute it, all must")),
+        (&multiply("a", "q"), 96, Some("its warp group is warps 0 to 3 of the CTA, which has 96 threads only")),
+        (&multiply("a", "q"), 224, Some("its warp group is warps 4 to 7 of the CTA, which has 224 threads only")),
+        (&multiply("a", "p"), 128, Some("its predicate `scale-d` differs between lanes of the warp")),
+        (&by_lane, 128, Some("the descriptor of B differs between lanes of the warp")),
+    ] {
+        let loaded = load("k", &kernel(body), options()).unwrap();
+        let code = loaded.kernel("k").unwrap().clone();
+        let mut state = DeviceState::default();
+        state.load(&loaded.module).unwrap();
+        let launch = Launch::new(code, Dim3::new(1, 1, 1), Dim3::new(threads, 1, 1), 0, &[]).unwrap();
+        match (run(&mut state, &launch), says) {
+            (Ok(_), None) => {}
+            (Err(fault), Some(says)) => assert!(fault.to_string().contains(says), "{fault}"),
+            (result, says) => panic!("{body}: {result:?}, not {says:?}"),
+        }
+    }
+}
+
+#[test]
+fn wrong_operands_are_refused_by_name() {
+    let instruction = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16";
+    for (text, says) in [
+        ("{d0, d1, d2}, a, a, p, 1, 1, 0, 0;", "4 registers expected here, not 3"),
+        ("{d0, d1, d2, d3}, a, a, p, 1, 2, 0, 0;", "1 or -1 expected here"),
+        ("{d0, d1, d2, d3}, a, a, p, 1, 1, 0, 3;", "0 or 1 expected here"),
+        ("{d0, d1, d2, d3}, a, a, p, 1, 1, 0;", "the number of operands does not match the place of A"),
+        ("{d0, d1, d2, d3}, {t, t}, a, p, 1, 1, 0;", "A has 4 registers, not 2"),
+    ] {
+        let ptx = format!(
+            ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred p;\n.reg .b32 t;\n\
+             .reg .b64 a;\n.reg .f32 d<4>;\n{instruction} {text}\nret;\n}}\n"
+        );
+        let error = match load("k", &ptx, options()) {
+            Ok(loaded) => loaded.kernel("k").map_or_else(|error| error.to_string(), |_| "accepted".to_owned()),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains(says), "{text}\n{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Random descriptors give a result or a fault.
+    #[test]
+    fn random_descriptors_never_panic(bits in any::<[u64; 2]>(), masks in any::<[u64; 2]>(), which in 0..4_usize) {
+        // With fewer bits more of them are valid.
+        const VALID: u64 = 0xc00e_3fff_3fff_3fff;
+        let few = [bits[0] & masks[0] & VALID, bits[1] & masks[1] & 0xc00e_00ff_00ff_0fff];
+        let kernels =
+            ["f32_f16_f16_n8_ss_ta", "f32_f16_f16_n8_ss_tb", "f32_f16_f16_n8_ss_sp0", "s32_b1_b1_n8_ss"];
+        static LOADED: std::sync::LazyLock<Loaded> = std::sync::LazyLock::new(|| load("wgmma", PTX, options()).unwrap());
+        for descriptors in [bits, few, [0, few[1]]] {
+            let (sums, own) = (vec![0; 4 * THREADS], vec![0; 8 * THREADS]);
+            let result = launch(("PTX", &LOADED), kernels[which], &[0; 16], descriptors, (&sums, &own), true);
+            if let Err(fault) = result {
+                prop_assert!(fault.contains("descriptor"), "{}", fault);
+            }
+        }
     }
 }

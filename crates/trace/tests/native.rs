@@ -2,9 +2,9 @@
 
 use isa::Form;
 use isa::{
-    Access, CacheOp, ConstantOperand, Control, ControlBits, CounterBound, CtaSlot, Dim3, DynInst, Fault, InstSpec,
-    KernelId, LaunchShape, MatrixType, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder,
-    RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
+    Access, CacheOp, ConstantOperand, Control, ControlBits, CounterBound, CtaSlot, Dim3, DynInst, Fault, GroupWork,
+    InstSpec, KernelId, LaunchShape, MatrixType, MatrixWork, MemAccess, OpClass, OperandValues, Pc, Program,
+    ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -23,6 +23,8 @@ fn program() -> Arc<Program> {
     let global = |access| Some(MemAccess { space: Space::Global, access, bytes: 8, cache: CacheOp::L2 });
     let (r, p) = ([RegId(0), RegId(1), RegId(2)], [RegId(10)]);
     let matrix = Some(MatrixWork { ty: MatrixType::Int4, multiply_adds: 8192, group: None });
+    let group = Some(GroupWork { columns: 256, a_in_registers: true });
+    let of_group = Some(MatrixWork { ty: MatrixType::B1, multiply_adds: 1 << 20, group });
     let constant = Some(ConstantOperand { bank: 3, offset: 0xfffc });
     let counter_bound = Some(CounterBound { counter: 5, at_most: 63, drained: 7 });
     let slots = [Some(2), None, Some(254)];
@@ -32,7 +34,7 @@ fn program() -> Arc<Program> {
     let load = InstSpec {
         dsts: &r[..2],
         srcs: &p,
-        ..InstSpec::of(Traits { mem: global(Access::Load), ..Traits::of(OpClass::Load) })
+        ..InstSpec::of(Traits { mem: global(Access::Load), matrix: of_group, ..Traits::of(OpClass::Load) })
     };
     builder.push(InstSpec { text: "@%p1 ld.global.u64 %rd1, [%rd3];", ..load });
     builder.push(InstSpec {

@@ -14,7 +14,6 @@ use exec::machine_code::MachineCode;
 use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
-use exec::tensor::MatrixOp;
 use isa::{
     CacheOp, ConstantOperand, Control, ControlBits, CounterBound, Dim3, InstSpec, ProgramBuilder, RegFile, RegId,
     SingleOperation, Source, Traits,
@@ -236,10 +235,8 @@ impl Builder<'_> {
             meaning.mem = self.current.iter().find_map(|op| mem_access(op, CacheOp::All));
         }
         // The opcode does not say where a warp group's A is.
-        if let [Op::Matrix(number)] = self.current[..]
-            && let group @ MatrixOp::Group(_) = &self.matrix[usize::from(number)]
-        {
-            meaning.matrix = group.work();
+        if let ([Op::Matrix(number)], Some(work)) = (&self.current[..], &mut meaning.matrix) {
+            work.group = self.matrix[usize::from(*number)].work().and_then(|work| work.group);
         }
         let traits = Traits {
             work: meaning.work,
