@@ -28,6 +28,11 @@ impl GpuConfig {
         kernel_latency_cycles.or(kernel_latency_ns.map(of_time)).unwrap_or(0)
     }
 
+    /// SMs of a GPC, except perhaps the last one.
+    pub fn gpc_sms(&self) -> u32 {
+        self.sms_per_gpc.unwrap_or(self.sm_count).max(1)
+    }
+
     /// The core design that runs where none is chosen.
     pub fn usual_core(&self) -> &str {
         self.core.as_deref().unwrap_or("inorder")

@@ -225,6 +225,8 @@ keys! {
         sm_count: u32 = Int(1, 4096), "SMs";
         /// SMs that share a crossbar port and take CTAs in turn.
         sms_per_cluster: u32 = Int(1, 64), "SMs";
+        /// Optional. SMs of a GPC, on which all CTAs of a thread-block cluster run; the last GPC may have fewer. All SMs if absent. GPUs below sm_90 have no such clusters.
+        sms_per_gpc: Option<u32> = Int(1, 4096), "SMs", optional;
         /// Clock domains.
         clocks: Clocks;
         /// Kernel and CTA launch.

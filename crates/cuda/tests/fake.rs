@@ -123,7 +123,17 @@ impl Program {
 
     /// With settings of the GPU description.
     pub fn with(sets: &str) -> Self {
-        let settings = Settings::read(&|name| (name == "WARPWRIGHT_SET").then(|| sets.to_owned())).unwrap();
+        Self::on("rtx2060s", sets)
+    }
+
+    /// The same, with another GPU description.
+    pub fn on(gpu: &str, sets: &str) -> Self {
+        let variable = |name: &str| match name {
+            "WARPWRIGHT_GPU" => Some(gpu.to_owned()),
+            "WARPWRIGHT_SET" => Some(sets.to_owned()),
+            _ => None,
+        };
+        let settings = Settings::read(&variable).unwrap();
         let fake = Fake::default();
         let mut driver = Driver::new(settings, Box::new(fake.clone()));
         driver.platform.init(0).unwrap();
@@ -186,7 +196,7 @@ impl Program {
         let bytes: Vec<u8> = args.iter().flat_map(|arg| arg.to_le_bytes()).collect();
         let packed = Arguments::Packed(self.fake.put(&bytes), bytes.len() as u64);
         let (grid, block) = ([1, 1, 1], [32, 1, 1]);
-        Request { function, grid, block, shared_bytes: 0, stream, arguments: packed, cooperative: false }
+        Request { function, grid, block, shared_bytes: 0, stream, arguments: packed, cooperative: false, cluster: None }
     }
 
     /// Launches `spin`.

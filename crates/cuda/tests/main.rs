@@ -4,6 +4,7 @@
 extern crate warpwright_cuda as cuda;
 
 mod captures;
+mod clusters;
 mod fake;
 mod graphs;
 mod images;

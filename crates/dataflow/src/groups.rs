@@ -170,7 +170,6 @@ impl Groups {
                 let anew = match (special, thread_value(*special)) {
                     (_, Some(value)) => Some(Anew::Thread(value)),
                     (Special::Zero, _) => Some(Anew::Uniform(Input::Immediate(0))),
-                    (Special::One, _) => Some(Anew::Uniform(Input::Immediate(1))),
                     _ => uniform_of(*special).map(|u| Anew::Uniform(uniforms.get(u))),
                 };
                 anew.into_iter().map(|anew| (self.of_register(*d), anew)).collect()

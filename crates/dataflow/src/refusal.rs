@@ -47,7 +47,7 @@ pub(crate) fn refusal(kernel: &Kernel, pc: u32) -> Option<Refusal> {
             Special::CtaidX | Special::CtaidY | Special::CtaidZ => return None,
             Special::NtidX | Special::NtidY | Special::NtidZ => return None,
             Special::NctaidX | Special::NctaidY | Special::NctaidZ => return None,
-            Special::Zero | Special::One => return None,
+            Special::Zero => return None,
             Special::Laneid | Special::Warpid | Special::Nwarpid => "threads of a fabric are in no warp",
             special if special.is_time() => "the fabric has no clock that a thread can read",
             _ => "this special register has no meaning on a fabric",

@@ -1,11 +1,13 @@
 //! Loads and stores: addresses, state spaces, vector and narrow forms, faults.
 
 mod local;
+mod peers;
 mod rows;
 mod transfer;
 mod windows;
 
 pub(crate) use local::copy_local;
+pub(crate) use peers::{is_for_exchange, owner_mut};
 pub(crate) use transfer::Spaces;
 pub use transfer::{Address, Format, Transfer};
 
@@ -16,6 +18,7 @@ use isa::{DynInst, FaultKind, Space};
 use kit::text::counted;
 use kit::{LaneMask, WARP_LANES, lanes};
 use local::{read_local, write_local};
+use peers::{gather_beyond, goes_beyond, owner, scatter_beyond};
 use windows::{Params, Refused, Words, gather, is_aligned, one, scatter, scatter_own};
 
 /// Computes the addresses of all lanes into `out`.
@@ -316,6 +319,7 @@ pub(crate) fn read<const N: usize>(
     out: &mut [Column; N],
 ) -> Outcome {
     let result = match space {
+        Space::Shared if goes_beyond(m, addresses, mask) => gather_beyond(m, addresses, mask, size, out),
         Space::Shared => gather(m.shared, addresses, mask, size, out),
         Space::Param => gather(&Params(m.params), addresses, mask, size, out),
         Space::Local => read_local(m.local, addresses, mask, size, out),
@@ -338,6 +342,7 @@ pub(crate) fn write<const N: usize>(
         m.device.note_change();
     }
     let result = match space {
+        Space::Shared if goes_beyond(m, addresses, mask) => scatter_beyond(m, addresses, mask, size, words),
         Space::Shared => scatter(m.shared, addresses, mask, size, words),
         Space::Local => write_local(m.local, addresses, mask, size, words),
         Space::Param => Err(Refused::BadAddress),
@@ -362,7 +367,7 @@ fn stop(
 ) -> Stop {
     match refused {
         Refused::BadAddress => explain(m, verb, space, addresses, mask, size).into(),
-        Refused::Unreduced => Stop::Deferred,
+        Refused::Unreduced | Refused::Elsewhere => Stop::Deferred,
     }
 }
 
@@ -384,6 +389,7 @@ fn holds_already<const N: usize>(
 ) -> bool {
     let mut old = [[0; WARP_LANES]; N];
     let found = match space {
+        Space::Shared if goes_beyond(m, addresses, mask) => return false,
         Space::Shared => gather(m.shared, addresses, mask, size, &mut old),
         _ => gather(m.device, addresses, mask, size, &mut old),
     };
@@ -404,7 +410,7 @@ pub(crate) fn explain(
 ) -> Box<Trap> {
     let store = verb != "load from";
     let outside = |a: u64| match space {
-        Space::Shared => m.shared.window(a, size).is_none(),
+        Space::Shared => owner(m, a).is_none_or(|(shared, a)| shared.window(a, size).is_none()),
         Space::Local => !m.local.holds(a, size),
         Space::Param => store || Params(m.params).window(a, size).is_none(),
         _ => {

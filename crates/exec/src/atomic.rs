@@ -1,6 +1,8 @@
 //! Atomic operations: the read-modify-write of each executing lane, in lane order.
 
-use crate::access::{self, Address, SPLIT_SPACES, Spaces, explain, majority, split_generic};
+use crate::access::{
+    self, Address, SPLIT_SPACES, Spaces, explain, is_for_exchange, majority, owner_mut, split_generic,
+};
 use crate::fault::{Outcome, Stop};
 use crate::lanes::{Lanes, Reg, Value};
 use crate::memory::{Reduction, modify_at, modify_device, modify_words};
@@ -55,6 +57,9 @@ impl Atomic {
         let (bytes, wide) = (u64::from(self.ty.bytes()), self.ty.bytes() == 8);
         if masks[0] != 0 && m.device.own().is_some() {
             return self.put_off(file, m, masks, out);
+        }
+        if masks[1] != 0 && is_for_exchange(m, &out.addresses, masks[1]) {
+            return Err(Stop::Deferred);
         }
         let mut old = [[0; 32]; 2];
         for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
@@ -135,7 +140,8 @@ pub(crate) fn modify(
     }
     match space {
         Space::Shared => {
-            let w = m.shared.window_mut(address, bytes)?;
+            let (shared, address) = owner_mut(m, address)?;
+            let w = shared.window_mut(address, bytes)?;
             let (old, new) = modify_at(w.words, w.start, address, bytes, f);
             if new != old {
                 m.device.note_change();

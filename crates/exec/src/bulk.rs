@@ -1,5 +1,6 @@
 //! Bulk copies and reductions of consecutive bytes by the copy engine.
 
+use crate::access::Spaces;
 use crate::copy_engine::{Ends, Engine, Started, add_run};
 use crate::fault::{Outcome, Stop};
 use crate::lanes::{Lanes, Reg};
@@ -75,7 +76,7 @@ impl BulkCopy {
             }
             transfer.shared_bytes += if self.kind == TransferKind::Prefetch { 0 } else { size };
             if let Some(barrier) = self.barrier {
-                barriers.push((barrier_at(file.get(barrier, lane), lane)?, size));
+                barriers.push((barrier_at(engine.m, file.get(barrier, lane), lane)?, size));
             }
         }
         if ends != Ends::Started {
@@ -100,7 +101,7 @@ impl BulkCopy {
         let size = file.get::<u32>(self.size, lane);
         engine.is_multiple(size.into(), UNIT, "the size of a bulk copy")?;
         let outer = if self.is_within() {
-            own_shared(file.get::<u32>(self.outer, lane).into(), "the destination of a bulk copy", bit)?
+            own_shared(engine.m, file.get::<u32>(self.outer, lane).into(), "the destination of a bulk copy", bit)?
         } else {
             file.get::<u64>(self.outer, lane)
         };
@@ -108,7 +109,7 @@ impl BulkCopy {
         engine.is_multiple(outer, UNIT, &format!("bulk copy: the {space} address"))?;
         let mut shared = 0;
         if self.kind != TransferKind::Prefetch {
-            shared = own_shared(file.get::<u32>(self.shared, lane).into(), "a bulk copy's bytes", bit)?;
+            shared = own_shared(engine.m, file.get::<u32>(self.shared, lane).into(), "a bulk copy's bytes", bit)?;
             engine.is_multiple(shared, UNIT, "bulk copy: the shared address")?;
         }
         if let Some(ctas) = self.ctas {
@@ -142,8 +143,8 @@ impl BulkCopy {
 }
 
 /// The place of a barrier in the CTA's shared memory.
-pub(crate) fn barrier_at(address: u32, lane: usize) -> Result<u32, Stop> {
-    let within = own_shared(address.into(), "an `mbarrier`", 1 << lane)?;
+pub(crate) fn barrier_at(m: &Spaces<'_, '_>, address: u32, lane: usize) -> Result<u32, Stop> {
+    let within = own_shared(m, address.into(), "an `mbarrier`", 1 << lane)?;
     if within.is_multiple_of(8) {
         return Ok(within as u32);
     }

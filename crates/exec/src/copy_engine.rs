@@ -78,7 +78,7 @@ impl Engine<'_, '_, '_> {
     fn own(&self, done: Outcome) -> Outcome {
         done.map_err(|stop| match stop {
             Stop::Trap(trap) => Stop::Trap(Box::new(Trap { lanes: self.mask(), ..*trap })),
-            Stop::Deferred => Stop::Deferred,
+            other => other,
         })
     }
 

@@ -3,6 +3,7 @@
 use crate::check::CtaWatch;
 use crate::copy_engine::Started;
 use crate::mbarrier::Wait;
+use crate::cluster::Membership;
 use crate::memory::SharedMemory;
 use crate::warp::{BARRIERS, Reduction};
 use isa::{Dim3, WarpSlot};
@@ -20,6 +21,8 @@ pub(crate) struct Cta {
     pub barriers_changed: bool,
     /// A transfer that has started and whose end is not noted yet.
     pub started: Option<Started>,
+    /// Its part in a cluster, if clusters have any effect in its launch.
+    pub cluster: Option<Box<Membership>>,
     /// Accesses of its warps, if they are checked.
     pub watch: Option<Box<CtaWatch>>,
 }
@@ -34,6 +37,7 @@ impl Default for Cta {
             waits: Vec::new(),
             barriers_changed: false,
             started: None,
+            cluster: None,
             watch: None,
         }
     }

@@ -26,6 +26,8 @@ pub(crate) enum Stop {
     /// It needs the state that SMs share for itself: it has changed nothing but the description for the timing model,
     /// and is performed in the exchange ([`isa::WarpStream::exchange`]).
     Deferred,
+    /// It has been performed, but its warp waits for the other threads of the cluster.
+    AtCluster,
 }
 
 impl From<Box<Trap>> for Stop {

@@ -56,6 +56,8 @@ enum Waiting {
     },
     /// Waits at an `mbarrier`.
     Mbarrier,
+    /// Waits at the barrier of the cluster.
+    Cluster,
     Done,
 }
 
@@ -103,7 +105,7 @@ pub struct Round<'a> {
 impl Round<'_> {
     /// Whether `warp` waits at a barrier.
     pub fn is_waiting(&self, warp: WarpSlot) -> bool {
-        matches!(self.waiting[warp.index()], Waiting::Barrier { .. } | Waiting::Mbarrier)
+        matches!(self.waiting[warp.index()], Waiting::Barrier { .. } | Waiting::Cluster | Waiting::Mbarrier)
     }
 
     /// Whether all threads of `warp` have exited.
@@ -156,12 +158,17 @@ pub(crate) fn run_in_order(
     state: &mut DeviceState,
     stream: &mut LiveStream,
     launch: &Launch,
-    mut ctas: impl Iterator<Item = u64>,
+    ctas: impl Iterator<Item = u64>,
     (order, mut stats): (Order, FunctionalStats),
     observer: &mut impl Observer,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let id = state.add_launch(launch.clone());
-    let result = ctas.try_for_each(|cta| run_cta(state, stream, (id, launch), (cta, order), &mut stats, observer));
+    let size = launch.shape().cluster_ctas();
+    // The first CTA of a cluster stands for all of them.
+    let mut firsts = ctas.filter(|number| number.is_multiple_of(size));
+    let result = firsts.try_for_each(|first| {
+        run_ctas_together(state, stream, (id, launch), (first..first + size, order), &mut stats, observer)
+    });
     state.take_back_launch(id);
     match result {
         Ok(()) => Ok(Some(stats)),
@@ -182,23 +189,35 @@ impl From<Box<Fault>> for Ended {
     }
 }
 
-fn run_cta(
+/// Runs the CTAs with the numbers from `first` on, one or those of a cluster. Their warps have their turns together.
+fn run_ctas_together(
     state: &mut DeviceState,
     stream: &mut LiveStream,
     (id, launch): (KernelId, &Launch),
-    (cta, order): (u64, Order),
+    (numbers, order): (Range<u64>, Order),
     stats: &mut FunctionalStats,
     observer: &mut impl Observer,
 ) -> Result<(), Ended> {
-    let warps: Vec<WarpSlot> = (0..launch.shape().warps() as usize).map(WarpSlot::from).collect();
-    stream.prepare_cta(state, id, launch.grid.position(cta));
-    stream.start_cta(state, id, launch.grid.position(cta), CtaSlot(0), &warps);
+    let shape = launch.shape();
+    let per_cta = shape.warps() as usize;
+    let ctas = (numbers.end - numbers.start) as usize;
+    let warps: Vec<WarpSlot> = (0..per_cta * ctas).map(WarpSlot::from).collect();
+    let is_cluster = launch.effective_cluster().is_some();
+    for number in numbers.clone() {
+        stream.prepare_cta(state, id, shape.position(number));
+    }
+    for (slot, (number, warps)) in numbers.clone().zip(warps.chunks(per_cta)).enumerate() {
+        stream.start_cta(state, id, shape.position(number), CtaSlot::from(slot), warps);
+    }
+    if is_cluster {
+        stream.lend(state);
+    }
     let mut by_turn = warps.clone();
     if order.is_reversed {
         by_turn.reverse();
     }
     let mut waiting = vec![Waiting::No; warps.len()];
-    let mut barriers = [0_u32; crate::warp::BARRIERS];
+    let mut barriers = vec![[0_u32; crate::warp::BARRIERS]; ctas];
     let mut out = DynInst::default();
     let mut turns = vec![0; warps.len()];
     let mut since_barrier = vec![0_u8; warps.len()];
@@ -208,13 +227,13 @@ fn run_cta(
             if waiting[warp.index()] == Waiting::No {
                 progress = true;
                 turns[warp.index()] += 1;
-                observer.turn(cta, warp);
+                observer.turn(numbers.start, warp);
                 let since = &mut since_barrier[warp.index()];
                 let length = FIRST_TURNS.get(usize::from(*since)).map_or(order.turn, |&first| first.min(order.turn));
-                let end = turn(state, stream, (warp, length), stats, (&mut barriers, &mut *observer), &mut out)?;
+                let barriers = &mut barriers[warp.index() / per_cta];
+                let end = turn(state, stream, (warp, length), stats, (barriers, &mut *observer), &mut out)?;
                 *since = if end == Waiting::No { since.saturating_add(1) } else { 0 };
                 waiting[warp.index()] = end;
-                stream.wake(CtaSlot(0));
                 while let Some(woken) = stream.take_woken() {
                     waiting[woken.index()] = Waiting::No;
                 }
@@ -223,11 +242,11 @@ fn run_cta(
         let round = Round {
             state: &mut *state,
             stream: &mut *stream,
-            cta,
+            cta: numbers.start,
             warps: &warps,
             executed: stats.warp_instructions,
             turns: &turns,
-            arrived: barriers.iter().copied().map(u64::from).sum(),
+            arrived: barriers.iter().flatten().copied().map(u64::from).sum(),
             waiting: &waiting,
         };
         if observer.look(round).is_break() {
@@ -236,14 +255,36 @@ fn run_cta(
         if waiting.iter().all(|w| *w == Waiting::Done) {
             break;
         }
-        let released = release(stream, &mut waiting, &mut barriers);
+        let mut released = is_cluster && pass_cluster(state, stream, &mut waiting);
+        for (cta, barriers) in barriers.iter_mut().enumerate() {
+            let first = cta * per_cta;
+            released |= release(stream, first, &mut waiting[first..first + per_cta], barriers);
+        }
         if !progress && !released {
-            return Err(deadlock(stream, launch, cta, &waiting, &barriers).into());
+            return Err(deadlock(stream, (launch, numbers), &waiting, &barriers).into());
         }
     }
-    stream.end_cta(CtaSlot(0));
-    stats.ctas += 1;
+    (0..ctas).for_each(|slot| stream.end_cta(CtaSlot::from(slot)));
+    if is_cluster {
+        stream.lend(state);
+    }
+    stats.ctas += ctas as u64;
     Ok(())
+}
+
+/// Releases the warps of complete barriers of clusters, and of an `mbarrier` at which other CTAs have arrived.
+fn pass_cluster(state: &mut DeviceState, stream: &mut LiveStream, waiting: &mut [Waiting]) -> bool {
+    if !waiting.iter().any(|waiting| matches!(waiting, Waiting::Cluster | Waiting::Mbarrier)) {
+        return false;
+    }
+    stream.lend(state);
+    stream.take_back(state);
+    let mut released = false;
+    while let Some(warp) = stream.take_woken() {
+        waiting[warp.index()] = Waiting::No;
+        released = true;
+    }
+    released
 }
 
 /// Executes up to `left` instructions of a warp.
@@ -273,6 +314,7 @@ fn turn<O: Observer>(
         match end {
             Turn::Over => break,
             Turn::Stopped => return Err(Ended::Stopped),
+            Turn::Cluster => return Ok(Waiting::Cluster),
             Turn::Done => return Ok(Waiting::Done),
             Turn::Mbarrier => return Ok(Waiting::Mbarrier),
             Turn::Barrier { waits } => {
@@ -286,9 +328,10 @@ fn turn<O: Observer>(
     Ok(Waiting::No)
 }
 
-/// Releases the warps of a complete barrier. A barrier for the whole CTA waits for its live warps.
-fn release(stream: &LiveStream, waiting: &mut [Waiting], barriers: &mut [u32]) -> bool {
-    let live = (0..waiting.len()).filter(|&i| stream.live(WarpSlot::from(i)) != 0).count() as u32;
+/// Releases the warps of a complete barrier of a CTA, of which `first` is the first. A barrier for the whole CTA waits
+/// for its live warps.
+fn release(stream: &LiveStream, first: usize, waiting: &mut [Waiting], barriers: &mut [u32]) -> bool {
+    let live = (0..waiting.len()).filter(|&i| stream.live(WarpSlot::from(first + i)) != 0).count() as u32;
     let mut released = false;
     for id in 0..barriers.len() {
         let here = |w: &Waiting| matches!(w, Waiting::Barrier { id: at, .. } if *at as usize == id);
@@ -304,21 +347,31 @@ fn release(stream: &LiveStream, waiting: &mut [Waiting], barriers: &mut [u32]) -
 }
 
 #[cold]
-fn deadlock(stream: &LiveStream, launch: &Launch, cta: u64, waiting: &[Waiting], barriers: &[u32]) -> Box<Fault> {
+fn deadlock(
+    stream: &LiveStream,
+    (launch, numbers): (&Launch, Range<u64>),
+    waiting: &[Waiting],
+    barriers: &[[u32; crate::warp::BARRIERS]],
+) -> Box<Fault> {
+    let per_cta = launch.shape().warps() as usize;
     let mut who = Vec::new();
     let mut first = None;
     for (i, w) in waiting.iter().enumerate() {
-        if let Waiting::Barrier { id, threads } = w {
-            let wanted = if *threads == 0 { "all".into() } else { threads.to_string() };
-            who.push(format!(
-                "warp {i} waits at barrier {id} for {wanted} threads ({} arrived)",
-                barriers[*id as usize]
-            ));
-            first.get_or_insert(i);
-        } else if let Some(awaited) = stream.describe_wait(WarpSlot::from(i)) {
-            who.push(format!("warp {i} waits for {awaited}"));
-            first.get_or_insert(i);
+        let (warp, cta) = (i % per_cta, i / per_cta);
+        let of = if barriers.len() > 1 { format!(" of CTA {cta} of the cluster") } else { String::new() };
+        match w {
+            Waiting::Barrier { id, threads } => {
+                let wanted = if *threads == 0 { "all".into() } else { threads.to_string() };
+                let arrived = barriers[cta][*id as usize];
+                who.push(format!("warp {warp}{of} waits at barrier {id} for {wanted} threads ({arrived} arrived)"));
+            }
+            Waiting::Cluster | Waiting::Mbarrier => {
+                let what = stream.describe_wait(WarpSlot::from(i)).unwrap_or_default();
+                who.push(format!("warp {warp}{of} waits for {what}"));
+            }
+            Waiting::No | Waiting::Done => continue,
         }
+        first.get_or_insert(i);
     }
     let first = first.unwrap_or(0);
     let at = stream.waits_at(WarpSlot::from(first)).unwrap_or_else(|| {
@@ -326,12 +379,13 @@ fn deadlock(stream: &LiveStream, launch: &Launch, cta: u64, waiting: &[Waiting],
         let after = stream.next_pc(WarpSlot::from(first)).unwrap_or_default();
         isa::Pc(after.0.saturating_sub(1))
     });
+    let shape = launch.shape();
     Box::new(Fault {
         kind: FaultKind::Other,
         what: format!("deadlock: {}", who.join("; ")),
         spot: spot(&launch.kernel, at),
-        cta: launch.grid.position(cta),
-        thread: launch.block.position(first as u64 * kit::WARP_LANES as u64),
+        cta: shape.position(numbers.start + (first / per_cta) as u64),
+        thread: launch.block.position((first % per_cta) as u64 * kit::WARP_LANES as u64),
         lanes: stream.live(WarpSlot::from(first)),
     })
 }

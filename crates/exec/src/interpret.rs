@@ -5,6 +5,7 @@ mod words;
 
 use crate::access::{self, Address, SPLIT_SPACES, Spaces};
 use crate::calls;
+use crate::cluster::{self, Clusters};
 use crate::compare;
 use crate::convergence::Stuck;
 use crate::copy_engine::{Ends, Engine};
@@ -17,14 +18,14 @@ use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, Lanes, Pred, Reg, blend};
 use crate::launch::Launch;
 use crate::mbarrier::{self, Wait};
-use crate::memory::{View, generic_space};
+use crate::memory::{View, generic_space, window_base};
 use crate::op::Op;
 use crate::operand::Destination;
 use crate::runtime::Services;
 use crate::shuffle;
 use crate::special::Special;
 use crate::state::GpuFacts;
-use crate::steer::BarrierOp;
+use crate::steer::{BarrierOp, ClusterBarrier};
 use crate::surroundings::Surroundings;
 use crate::tensor::WarpPlace;
 use crate::warp::{PendingReduction, Reduction, Rest, Warp};
@@ -40,6 +41,8 @@ pub(crate) struct Environment<'a> {
     /// Output and heap of kernels, if this warp has the device for itself.
     pub rest: Option<(&'a mut String, &'a mut Heap)>,
     pub cta: &'a mut Cta,
+    /// Shared memory of other CTAs, if this warp has the device for itself.
+    pub clusters: Option<&'a mut Clusters>,
     pub launch: &'a Launch,
     pub gpu: &'a GpuFacts,
     pub context: StepContext,
@@ -66,13 +69,15 @@ use file;
 
 /// Borrows what the warp can load from and store to.
 macro_rules! spaces {
-    ($warp:expr, $memory:expr, $cta:expr, $launch:expr) => {
+    ($warp:expr, $memory:expr, $cta:expr, $clusters:expr, $launch:expr) => {
         Spaces {
             device: &mut $memory,
             shared: &mut $cta.shared,
             local: &mut $warp.local,
             params: &$launch.params,
             frame: $warp.stack.frame().map_or(0, |call| call.frame),
+            cluster: $cta.cluster.as_ref().map(|cluster| cluster.place),
+            peers: $clusters.as_deref_mut(),
         }
     };
 }
@@ -89,7 +94,8 @@ pub(crate) enum Done<'a> {
 
 /// Executes the next instruction of `warp`, which runs PTX and has not ended. Fills in `out`.
 pub(crate) fn execute(warp: &mut Warp, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
-    match execute_often(warp, env.launch, || (env.memory.reborrow(), &mut *env.cta), out)? {
+    match execute_often(warp, env.launch, || (env.memory.reborrow(), &mut *env.cta, env.clusters.as_deref_mut()), out)?
+    {
         Done::Left(op, mask) => execute_rarely(op, warp, mask, env, out),
         Done::Executed => Ok(()),
     }
@@ -100,7 +106,7 @@ pub(crate) fn execute(warp: &mut Warp, env: &mut Environment<'_>, out: &mut DynI
 pub(crate) fn execute_often<'a, 'm>(
     warp: &mut Warp,
     launch: &'a Launch,
-    memory: impl FnOnce() -> (View<'m>, &'m mut Cta),
+    memory: impl FnOnce() -> (View<'m>, &'m mut Cta, Option<&'m mut Clusters>),
     out: &mut DynInst,
 ) -> Result<Done<'a>, Stop> {
     let pc = warp.stack.pc().unwrap_or(0);
@@ -123,8 +129,8 @@ pub(crate) fn execute_often<'a, 'm>(
     let done = match op {
         // One call of `memory` for all: several would not be compiled into this function.
         Op::Load(_) | Op::FrameLoad(_) | Op::Store(_) | Op::FrameStore(_) => {
-            let (mut device, cta) = memory();
-            let mut spaces = spaces!(warp, device, cta, launch);
+            let (mut device, cta, mut clusters) = memory();
+            let mut spaces = spaces!(warp, device, cta, clusters, launch);
             match op {
                 Op::Load(t) | Op::FrameLoad(t) => access::load::<true>(&mut file, &mut spaces, t, out),
                 Op::Store(t) | Op::FrameStore(t) => access::store::<true>(&file, &mut spaces, t, out),
@@ -147,10 +153,10 @@ pub(crate) fn execute_often<'a, 'm>(
     Ok(Done::Executed)
 }
 
-/// The next instruction, executed by the lanes in `mask`, waits for the exchange, if it is not a trap.
+/// The next instruction, executed by the lanes in `mask`, holds its warp, if it is not a trap.
 #[cold]
 fn put_off(stop: Stop, mask: LaneMask, warp: &mut Warp) -> Outcome {
-    if stop == Stop::Deferred {
+    if matches!(stop, Stop::Deferred | Stop::AtCluster) {
         warp.rest = Rest { first: 0, mask };
         warp.stack.advance();
     }
@@ -220,16 +226,17 @@ pub(crate) fn compute_rarely(op: &Op, file: &mut Lanes<'_>) -> bool {
         Op::Unpack { d, s, parts, bits } => unpack(file, &d[..*parts as usize], *s, *bits),
         Op::Set { test, s, d, holds, with } => compare::set(file, *test, *s, *d, *holds, *with),
         Op::Testp { d, class, a, wide } => compare::testp(file, *d, *class, *a, *wide),
-        Op::Isspacep { d, space, a } => {
-            let holds = file.test2(*a, *a, |a: u64, _: u64| match space {
-                Space::Constant => false,
-                space => generic_space(a) == *space,
-            });
-            file.write_pred(*d, holds);
-        }
+        Op::Isspacep { d, space, a, .. } => is_in_space(file, *d, *space, *a, |_| true),
         _ => return false,
     }
     true
+}
+
+/// Whether the generic addresses `a` are in `space` and `is_meant`.
+fn is_in_space(file: &mut Lanes<'_>, d: Pred, space: Space, a: Reg, is_meant: impl Fn(u64) -> bool) {
+    let is_there = |a| space != Space::Constant && generic_space(a) == space && is_meant(a);
+    let holds = file.test2(a, a, |a: u64, _: u64| is_there(a));
+    file.write_pred(d, holds);
 }
 
 /// Executes `op` in the lanes of `mask`: everything but control flow.
@@ -248,10 +255,10 @@ pub(crate) fn operate(
     }
     match op {
         Op::Load(t) | Op::FrameLoad(t) => {
-            access::load::<true>(&mut file, &mut spaces!(warp, env.memory, env.cta, env.launch), t, out)
+            access::load::<true>(&mut file, &mut spaces!(warp, env.memory, env.cta, env.clusters, env.launch), t, out)
         }
         Op::Store(t) | Op::FrameStore(t) => {
-            access::store::<true>(&file, &mut spaces!(warp, env.memory, env.cta, env.launch), t, out)
+            access::store::<true>(&file, &mut spaces!(warp, env.memory, env.cta, env.clusters, env.launch), t, out)
         }
         _ => operate_rarely(op, warp, kernel, mask, env, out),
     }
@@ -269,10 +276,14 @@ fn operate_rarely(
 ) -> Outcome {
     let (frame, active) = (warp.frame(), warp.active());
     let mut file = file!(warp, &env.launch.constants, mask);
+    if let (Op::Isspacep { d, space: Space::Shared, of_cluster: false, a }, Some(cluster)) = (op, &env.cta.cluster) {
+        is_in_space(&mut file, *d, Space::Shared, *a, |a| cluster.place.is_own(a - window_base(Space::Shared)));
+        return Ok(());
+    }
     if compute_rarely(op, &mut file) {
         return Ok(());
     }
-    let mut spaces = spaces!(warp, env.memory, env.cta, env.launch);
+    let mut spaces = spaces!(warp, env.memory, env.cta, env.clusters, env.launch);
     match op {
         Op::Special(special, d) => {
             if special.is_time() {
@@ -350,6 +361,11 @@ fn operate_rarely(
             let holds = if file.pred(*s) & mask != 0 { !0 } else { 0 };
             file.write_pred(*d, holds);
         }
+        Op::ClusterBarrier(ClusterBarrier::Arrive) => {
+            spaces.device.note_change();
+            warp.at_cluster |= mask;
+        }
+        Op::ClusterBarrier(ClusterBarrier::Wait) if warp.at_cluster & mask != 0 => return Err(Stop::AtCluster),
         // Others are to see what was written and reduced before.
         Op::Fence if mask != 0 && spaces.device.is_ahead() => return Err(Stop::Deferred),
         // Other fences need no action: every access is performed when it executes.
@@ -417,6 +433,20 @@ pub(crate) fn execute_rarely(
             }
             warp.stack.advance();
             arrive(warp, &mut env.cta.reductions, *op, (id, threads), *d, (votes, mask), out)?;
+        }
+        Op::ClusterBarrier(ClusterBarrier::Wait)
+            if warp.stack.is_apart() && mask != 0 && mask == warp.stack.active() =>
+        {
+            if warp.stack.reach_cta_barrier(cluster::BARRIER).is_none() {
+                out.mask = 0;
+                return Ok(());
+            }
+            let all = warp.stack.active();
+            (out.mask, out.active) = (all, all);
+            if let Err(stop) = operate_rarely(op, warp, kernel, all, env, out) {
+                return put_off(stop, all, warp);
+            }
+            warp.stack.advance();
         }
         _ if let Some(members) = op.waits_for()
             && warp.stack.is_apart() =>

@@ -220,6 +220,12 @@ pub struct Kernel {
     pub max_threads: Option<u32>,
     /// The shape that every CTA must have, from `.reqntid`.
     pub required_block: Option<Dim3>,
+    /// The shape that every cluster must have, from `.reqnctapercluster`.
+    pub required_cluster: Option<Dim3>,
+    /// Every launch must be in clusters, whose shape the launch says (`.explicitcluster` without a shape).
+    pub needs_cluster: bool,
+    /// Maximum number of CTAs of a cluster, from `.maxclusterrank`.
+    pub max_cluster: Option<u32>,
 }
 
 impl Kernel {

@@ -1,10 +1,12 @@
 //! Kernel launches and their arguments.
 
+use crate::cluster::{ClusterPlace, MOST_CTAS};
 use crate::kernel::{Kernel, Param};
 use crate::lanes::Column;
-use crate::machine_code::{launch_bank, resolve, set_workspace};
+use crate::machine_code::{launch_bank, resolve, set_clusters, set_workspace};
 use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
-use isa::{Dim3, LaunchShape};
+use crate::op::Op;
+use isa::{Dim3, KernelId, LaunchShape};
 use kit::persist::{Archive, Mismatch, Persist};
 use std::sync::Arc;
 
@@ -131,6 +133,10 @@ pub struct Launch {
     pub block: Dim3,
     /// Dynamically allocated shared memory per CTA, in bytes.
     pub dynamic_shared: u32,
+    /// CTAs of a cluster in each dimension, if it is a launch in clusters.
+    cluster: Option<Dim3>,
+    /// A launch without clusters has barriers of clusters, of one CTA each.
+    has_lone_barriers: bool,
     /// Address of the workspace of a cooperative launch; 0 without one.
     pub(crate) workspace: u64,
     /// The packed parameters, as words; for machine code, constant bank 0.
@@ -160,7 +166,61 @@ impl Launch {
             params = launch_bank(code, kernel.local_bytes, [grid, block], dynamic_shared, &params);
         }
         let constants = kernel.constants.clone();
-        Ok(Self { kernel, grid, block, dynamic_shared, workspace: 0, params, constants })
+        let has_lone_barriers = kernel.code.iter().any(|at| matches!(at.op, Op::ClusterBarrier(_)));
+        let (cluster, workspace) = (None, 0);
+        let mut launch =
+            Self { kernel, grid, block, dynamic_shared, cluster, has_lone_barriers, workspace, params, constants };
+        launch.set_cluster(launch.kernel.required_cluster)?;
+        Ok(launch)
+    }
+
+    /// Launches in clusters of this shape; without one, in those that the kernel was compiled for, if any.
+    ///
+    /// # Errors
+    /// If the shape is impossible, or the kernel was compiled for another one.
+    pub fn set_cluster(&mut self, cluster: Option<Dim3>) -> Result<(), LaunchError> {
+        let cluster = cluster.or(self.kernel.required_cluster);
+        check_cluster(&self.kernel, self.grid, cluster)?;
+        self.cluster = cluster;
+        if let Some(code) = self.kernel.machine.as_ref().filter(|code| code.has_clusters) {
+            let (head, _) = self.params.split_at_mut(code.parameter_base as usize / 4);
+            set_clusters(head, cluster, self.grid);
+        }
+        Ok(())
+    }
+
+    /// CTAs of a cluster in each dimension, if it is a launch in clusters.
+    pub fn cluster(&self) -> Option<Dim3> {
+        self.cluster
+    }
+
+    /// CTAs of a cluster: one, if it is not a launch in clusters.
+    pub(crate) fn cluster_shape(&self) -> Dim3 {
+        self.cluster.unwrap_or(Dim3::new(1, 1, 1))
+    }
+
+    /// Rank in its cluster of the CTA at `cta`.
+    pub(crate) fn rank(&self, cta: Dim3) -> u32 {
+        let cluster = self.cluster_shape();
+        cluster.index(Dim3::new(cta.x % cluster.x, cta.y % cluster.y, cta.z % cluster.z)) as u32
+    }
+
+    /// The place in its cluster of the CTA at `cta` of launch `kernel`, if clusters have any effect.
+    pub(crate) fn cluster_place(&self, kernel: KernelId, cta: Dim3) -> Option<ClusterPlace> {
+        let cluster = self.effective_cluster()?;
+        let at = Dim3::new(cta.x / cluster.x, cta.y / cluster.y, cta.z / cluster.z);
+        Some(ClusterPlace {
+            kernel,
+            cluster: self.grid.parts(cluster).index(at),
+            rank: self.rank(cta),
+            ctas: cluster.volume() as u32,
+            by_rank: self.kernel.is_machine_code(),
+        })
+    }
+
+    /// CTAs of a cluster, if clusters have any effect.
+    pub(crate) fn effective_cluster(&self) -> Option<Dim3> {
+        if self.has_lone_barriers { Some(self.cluster_shape()) } else { self.cluster }
     }
 
     /// Bytes of the workspace of a cooperative launch.
@@ -198,6 +258,7 @@ impl Launch {
             block: self.block,
             registers_per_thread: self.kernel.registers.per_thread,
             shared_bytes: self.kernel.static_shared + self.dynamic_shared,
+            cluster: self.cluster,
         }
     }
 }
@@ -235,6 +296,26 @@ fn check_shape(kernel: &Kernel, grid: Dim3, block: Dim3, dynamic_shared: u32) ->
     Ok(())
 }
 
+fn check_cluster(kernel: &Kernel, grid: Dim3, cluster: Option<Dim3>) -> Result<(), LaunchError> {
+    let fail = |what: String| Err(LaunchError::Shape { kernel: kernel.name().into(), what });
+    let Some(cluster) = cluster else { return Ok(()) };
+    let ctas = cluster.volume();
+    if ctas == 0 {
+        return fail(format!("a cluster of {cluster} has no CTAs"));
+    }
+    if ctas > MOST_CTAS.into() {
+        return fail(format!("a cluster of {cluster} has {ctas} CTAs, of at most {MOST_CTAS}"));
+    }
+    if let Some(required) = kernel.required_cluster.filter(|&required| required != cluster) {
+        return fail(format!("clusters of {cluster}, but it was compiled for clusters of {required} only"));
+    }
+    let sides = [(grid.x, cluster.x), (grid.y, cluster.y), (grid.z, cluster.z)];
+    if sides.into_iter().any(|(grid, cluster)| grid % cluster != 0) {
+        return fail(format!("a grid of {grid} is not a multiple of the cluster of {cluster}"));
+    }
+    Ok(())
+}
+
 fn pack(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u32>, LaunchError> {
     if args.len() != kernel.params.len() {
         let list: Vec<String> = kernel.params.iter().map(|p| format!("{} {}", p.ty, p.name)).collect();
@@ -266,7 +347,7 @@ fn pack(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u32>, LaunchError> {
 /// State that was resolved when the launch was made.
 impl Persist for Launch {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { kernel: _, grid: _, block: _, dynamic_shared: _, workspace, params, constants } = self;
+        let Self { workspace, params, constants, .. } = self;
         workspace.persist(archive)?;
         params.persist(archive)?;
         constants.persist(archive)

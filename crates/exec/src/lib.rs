@@ -10,6 +10,7 @@ pub mod atomic;
 pub mod bulk;
 mod calls;
 pub mod check;
+pub mod cluster;
 pub mod compare;
 pub mod convergence;
 pub mod convert;

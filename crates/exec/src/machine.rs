@@ -1,5 +1,6 @@
 //! Execution of machine code, with lanes steered by [`Steer`].
 
+use crate::cluster;
 use crate::convergence::{Convergence, Gathering, Stuck};
 use crate::fault::{Outcome, Stop, Trap};
 use crate::interpret::{Environment, arrive, operate, stuck};
@@ -9,7 +10,7 @@ use crate::machine_code::POINTERS;
 use crate::op::Op;
 use crate::runtime;
 use crate::shuffle::by_members;
-use crate::steer::Steer;
+use crate::steer::{ClusterBarrier, Steer};
 use crate::warp::{Rest, Warp};
 use isa::{DynInst, FaultKind};
 use kit::{LaneMask, WARP_LANES, lanes};
@@ -45,6 +46,17 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
                 }
             }
         }
+        Op::ClusterBarrier(ClusterBarrier::Wait) if mask != 0 => {
+            if !warp.groups.reach_cta_barrier(cluster::BARRIER) {
+                out.mask = 0;
+                return Ok(());
+            }
+            out.mask = warp.groups.active();
+            let rest = Rest { first: 0, mask: out.mask };
+            if let Err(stop) = operate(op, warp, kernel, rest.mask, env, out) {
+                return put_off(stop, rest, warp, kernel, env, out);
+            }
+        }
         op => {
             if let Err(stop) = operate(op, warp, kernel, mask, env, out) {
                 let rest = Rest { first: 0, mask };
@@ -64,7 +76,7 @@ fn operations<'a>(op: &'a Op, kernel: &'a Kernel) -> &'a [Op] {
     &sequences[*first as usize..][..*count as usize]
 }
 
-/// `rest` of the next instruction waits for the exchange, if it is not a trap. The lanes go to their next instructions
+/// `rest` of the next instruction waits for the exchange or the cluster, if it is not a trap. The lanes go to their next instructions
 /// now: no operation that waits decides about these.
 #[cold]
 fn put_off(
@@ -75,7 +87,7 @@ fn put_off(
     env: &mut Environment<'_>,
     out: &mut DynInst,
 ) -> Outcome {
-    if stop == Stop::Deferred {
+    if matches!(stop, Stop::Deferred | Stop::AtCluster) {
         warp.rest = rest;
         match kernel.code.get(out.pc.index()).and_then(|at| operations(&at.op, kernel).last()) {
             Some(Op::Steer(steer)) => execute_steer(*steer, warp, kernel, rest.mask, env, out)?,

@@ -21,6 +21,8 @@ pub struct MachineCode {
     /// Offsets in constant bank 0 of the lower and the upper word of the address of the workspace of a
     /// cooperative launch.
     pub workspace_at: [u32; 2],
+    /// Constant bank 0 has the shape of clusters, as on sm_90 and later.
+    pub has_clusters: bool,
     /// First instruction of each function to which memory holds a pointer: see [`POINTERS`].
     pub functions: Vec<u32>,
     /// Column of the first uniform register.
@@ -77,6 +79,29 @@ pub(crate) fn launch_bank(
     }
     bank[base..].copy_from_slice(params);
     bank
+}
+
+/// Writes to constant bank 0 what machine code knows of clusters: offsets found in code that reads PTX's registers.
+/// The factors are 1 by the number of CTAs; code multiplies by them to divide.
+pub(crate) fn set_clusters(bank: &mut [u32], cluster: Option<Dim3>, grid: Dim3) {
+    let size = cluster.unwrap_or(Dim3::new(1, 1, 1));
+    let clusters = grid.parts(size);
+    let factors = [size.x, size.y, size.z].map(|n| factor(n).to_bits());
+    let rows: [(usize, &[u32]); 4] = [
+        (0x140, &[cluster.is_some().into(), size.x, size.y, size.z]),
+        (0x150, &factors),
+        (0x15c, &[clusters.x, clusters.y, clusters.z]),
+        (0x188, &[size.volume() as u32]),
+    ];
+    for (at, words) in rows {
+        bank.iter_mut().skip(at / 4).zip(words).for_each(|(word, &value)| *word = value);
+    }
+}
+
+/// 1 / `n`, rounded up: the product with a multiple of `n` is not below the quotient.
+fn factor(n: u32) -> f32 {
+    let nearest = 1.0 / n as f32;
+    if f64::from(nearest) * f64::from(n) < 1.0 { nearest.next_up() } else { nearest }
 }
 
 /// Writes the address of the workspace of a cooperative launch to constant bank 0.

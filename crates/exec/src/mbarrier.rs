@@ -32,7 +32,7 @@
 //! Instructions in its instruction buffer have executed by then, so that an arrival directly after it may be seen
 //! before the copies are done in time; their data is there.
 
-use crate::access::{self, Address, Spaces, explain, split_generic};
+use crate::access::{self, Address, Spaces, explain, is_for_exchange, split_generic};
 use crate::atomic::modify;
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap};
@@ -162,24 +162,23 @@ fn locate(file: &Lanes<'_>, m: &Spaces<'_, '_>, (space, at): (Space, Address), o
         }
         return Ok(());
     }
-    for lane in lanes(file.mask) {
-        out.addresses[lane] = own_shared(out.addresses[lane], "an `mbarrier`", 1 << lane)?;
-    }
     Ok(())
 }
 
-/// The address within the CTA's shared memory of an address in the cluster's: the upper byte is the CTA's rank in its
-/// cluster.
+/// The address that the CTA has for one of the cluster's shared memory, which is to be its own.
 ///
 /// # Errors
 /// For another CTA's memory.
-pub(crate) fn own_shared(address: u64, what: &str, lane: LaneMask) -> Result<u64, Stop> {
-    let (rank, within) = (address >> 24 & 0xff, address & 0xff_ffff);
-    if rank == 0 && address >> 32 == 0 {
-        return Ok(within);
+pub(crate) fn own_shared(m: &Spaces<'_, '_>, address: u64, what: &str, lane: LaneMask) -> Result<u64, Stop> {
+    let Some(place) = m.cluster else { return Ok(address) };
+    match place.resolve(address) {
+        Some((rank, within)) if rank == place.rank => Ok(within),
+        Some((rank, _)) => {
+            let what = format!("{what} in the shared memory of CTA {rank} of the cluster, which is not executable");
+            Err(Trap::stop(FaultKind::IllegalInstruction, what, lane))
+        }
+        None => Err(Trap::stop(FaultKind::IllegalAddress, format!("{what} at {address:#x}, outside the cluster"), lane)),
     }
-    let what = format!("{what} in the shared memory of CTA {rank} of the cluster, which is not executable");
-    Err(Trap::stop(FaultKind::IllegalInstruction, what, lane))
 }
 
 impl Mbarrier {
@@ -188,6 +187,9 @@ impl Mbarrier {
         locate(file, m, (self.space, self.address), out)?;
         let mut old = [[0; WARP_LANES]; 2];
         let mask = file.mask;
+        if is_for_exchange(m, &out.addresses, mask) {
+            return Err(Stop::Deferred);
+        }
         for lane in lanes(mask) {
             let (count, bytes) = (file.get::<u32>(self.count, lane), file.get::<u32>(self.bytes, lane));
             let mut problem = None;
@@ -259,7 +261,8 @@ impl MbarrierWait {
         let mask = file.mask;
         let (mut complete, mut common) = (0, None);
         for lane in lanes(mask) {
-            let address = out.addresses[lane];
+            let address = own_shared(m, out.addresses[lane], "a wait at an `mbarrier`", 1 << lane)?;
+            out.addresses[lane] = address;
             let Some(state) = state_at(m.shared, address) else {
                 return Err(explain(m, "load from", Space::Shared, &out.addresses, mask, BYTES).into());
             };
@@ -326,7 +329,7 @@ pub(crate) fn complete(cta: &mut Cta, address: u32, bytes: u32) {
     let Some(state) = state_at(&cta.shared, address) else { return };
     let Ok(after) = state.after(0, -i64::from(bytes), false) else { return };
     if let Some(w) = cta.shared.window_mut(address, BYTES) {
-        let (word, after) = ((address / 4) as usize, after.word());
+        let (word, after) = (w.word(address), after.word());
         (w.words[word], w.words[word + 1]) = (after as u32, (after >> 32) as u32);
     }
     cta.barriers_changed = true;

@@ -17,7 +17,7 @@ use crate::mbarrier::{Mbarrier, MbarrierOp, MbarrierWait};
 use crate::operand::{Destination, OperandUse, Origin, columns, reads, reads_pred, row, walks, writes, writes_pred};
 use crate::shuffle::{Redux, ShuffleMode, Vote};
 use crate::special::Special;
-use crate::steer::{BarrierOp, Steer};
+use crate::steer::{BarrierOp, ClusterBarrier, Steer};
 use crate::video::Video;
 use isa::{Control, OpClass, OpClass as C, Space, Work};
 use num::float32::TestClass;
@@ -163,6 +163,8 @@ pub enum Op {
     Isspacep {
         d: Pred,
         space: Space,
+        /// Of shared memory: that of all CTAs of the cluster counts, not only the own CTA's.
+        of_cluster: bool,
         a: Reg,
     },
     Load(Transfer),
@@ -269,6 +271,8 @@ pub enum Op {
         /// All lanes of the warp execute it together. Otherwise they wait for each other first.
         aligned: bool,
     },
+    /// Barrier of the cluster.
+    ClusterBarrier(ClusterBarrier),
     /// Copies the value of the first executing lane to a uniform register, in all active lanes.
     ReadFirst(Reg, Reg),
     /// Whether a predicate holds in any executing lane, as a predicate of all that execute.
@@ -572,6 +576,7 @@ ops! { |f|
         reads(f, threads, 1);
         reads_pred(f, [p]);
     }
+    ClusterBarrier(_): C::Barrier, Origin::Operands => {}
     Fence {}: C::Fence, Origin::Operands, Control::Fence => {}
     FenceCta {}: C::Fence, Origin::Operands, Control::FenceCta => {}
     Branch { .. }: C::Branch, Origin::Operands, Control::Branch => {}

@@ -43,6 +43,10 @@ impl Observer for AtMost {
 
 /// Races of the first CTAs of `launch`, if they decide what these CTAs leave in memory. `state` has no launch that runs.
 pub fn decisive_races(state: &mut DeviceState, launch: &Launch) -> Vec<Finding> {
+    if launch.cluster().is_some() {
+        // CTAs of a cluster run together.
+        return Vec::new();
+    }
     let watch = state.watch.take();
     let races = depends_on_order(state, launch).then(|| plain_races(state, launch));
     state.watch = watch;

@@ -6,7 +6,7 @@
 //! passes here.
 
 use crate::check::{is_strong, may_synchronise};
-use crate::functional::{FunctionalStats, Observer, Order, Round, run_in_order};
+use crate::functional::{FunctionalStats, Observer, Order, Round, run_ctas, run_in_order};
 use crate::launch::Launch;
 use crate::memory::{WINDOW_BYTES, WINDOWS_END};
 use crate::op::Op;
@@ -32,6 +32,11 @@ pub fn run_screened(
     observer: &mut impl Observer,
 ) -> Option<Result<Option<FunctionalStats>, Box<Fault>>> {
     let all = launch.grid.volume();
+    if launch.cluster().is_some() {
+        // CTAs of a cluster run together, and access each other's shared memory: they are not screened.
+        undo.into_iter().for_each(|undo| state.keep(undo));
+        return Some(run_ctas(state, launch, 0..all, observer));
+    }
     let first = all.min(CTAS);
     let mut screen = RaceScreen::new(launch, observer);
     let (mut stream, begun) = (LiveStream::new(), (Order::default(), FunctionalStats::default()));

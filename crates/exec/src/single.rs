@@ -43,7 +43,7 @@ impl CtaMemory {
     /// Memory, all zero, of a CTA with `threads`: `shared` bytes, and `local` bytes for each thread.
     pub fn new(threads: u32, shared: u32, local: u32) -> Self {
         let mut memory = Self::default();
-        memory.shared.reset(shared, shared);
+        memory.shared.reset(0, shared, shared);
         if local > 0 {
             memory.local.resize_with((threads as usize).div_ceil(WARP_LANES), LocalMemory::default);
             memory.local.iter_mut().for_each(|warp| warp.reset(local));
@@ -156,7 +156,15 @@ impl<'a> ThreadMemory<'a> {
         let CtaMemory { shared, local, none, reader } = &mut *self.cta;
         let local = local.get_mut(self.thread / WARP_LANES).unwrap_or(none);
         let mut device = View::alone(&mut self.device.memory, reader);
-        act(&mut Spaces { device: &mut device, shared, local, params: self.params, frame: 0 })
+        act(&mut Spaces {
+            device: &mut device,
+            shared,
+            local,
+            params: self.params,
+            frame: 0,
+            cluster: None,
+            peers: None,
+        })
     }
 
     #[cold]

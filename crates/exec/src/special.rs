@@ -47,15 +47,51 @@ pub enum Special {
     WorkspaceHi,
     /// Lower word of that address: `%envreg2`.
     WorkspaceLo,
-    /// A register that exists but reads as 0 here (performance monitors, clusters of one CTA).
+    /// A register that exists but reads as 0 here (performance monitors).
     Zero,
-    /// A register that reads as 1 here: sizes of clusters.
-    One,
+    /// A register about the cluster of the CTA.
+    Cluster(ClusterRegister),
+}
+
+/// What a CTA reads of its cluster and of the grid of clusters. A launch without clusters has clusters of one CTA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClusterRegister {
+    /// 1 if the launch is in clusters.
+    IsExplicit,
+    /// Rank of the CTA in the cluster.
+    CtaRank,
+    /// CTAs of the cluster.
+    CtaCount,
+    /// Position of the CTA in the cluster.
+    CtaX,
+    /// The same.
+    CtaY,
+    /// The same.
+    CtaZ,
+    /// CTAs of the cluster in a dimension.
+    SizeX,
+    /// The same.
+    SizeY,
+    /// The same.
+    SizeZ,
+    /// Position of the cluster in the grid of clusters.
+    ClusterX,
+    /// The same.
+    ClusterY,
+    /// The same.
+    ClusterZ,
+    /// Clusters in a dimension.
+    ClustersX,
+    /// The same.
+    ClustersY,
+    /// The same.
+    ClustersZ,
 }
 
 impl Special {
     /// The register that PTX calls `name` (with its `%`), and its `component` (0 to 3).
     pub fn from_name(name: &str, component: Option<usize>) -> Option<Self> {
+        use ClusterRegister as C;
         use Special::*;
         let vector = |xyz: [Special; 3]| component.map_or(Some(xyz[0]), |c| Some(*xyz.get(c).unwrap_or(&Zero)));
         Some(match name {
@@ -63,13 +99,13 @@ impl Special {
             "%ntid" => return vector([NtidX, NtidY, NtidZ]),
             "%ctaid" => return vector([CtaidX, CtaidY, CtaidZ]),
             "%nctaid" => return vector([NctaidX, NctaidY, NctaidZ]),
-            "%clusterid" => return vector([CtaidX, CtaidY, CtaidZ]),
-            "%nclusterid" => return vector([NctaidX, NctaidY, NctaidZ]),
-            "%cluster_ctaid" => return vector([Zero, Zero, Zero]),
-            "%cluster_nctaid" => return vector([One, One, One]),
-            "%cluster_ctarank" => Zero,
-            "%cluster_nctarank" => One,
-            "%is_explicit_cluster" => Zero,
+            "%clusterid" => return vector([C::ClusterX, C::ClusterY, C::ClusterZ].map(Cluster)),
+            "%nclusterid" => return vector([C::ClustersX, C::ClustersY, C::ClustersZ].map(Cluster)),
+            "%cluster_ctaid" => return vector([C::CtaX, C::CtaY, C::CtaZ].map(Cluster)),
+            "%cluster_nctaid" => return vector([C::SizeX, C::SizeY, C::SizeZ].map(Cluster)),
+            "%cluster_ctarank" => Cluster(C::CtaRank),
+            "%cluster_nctarank" => Cluster(C::CtaCount),
+            "%is_explicit_cluster" => Cluster(C::IsExplicit),
             "%laneid" => Laneid,
             "%warpid" => Warpid,
             "%nwarpid" => Nwarpid,

@@ -1,6 +1,7 @@
 //! State that all SMs share: device memory, running launches, output of kernels.
 
 use crate::check::{CtaWatch, Executed, Findings, Scope, Watch};
+use crate::cluster::Clusters;
 use crate::heap::Heap;
 use crate::image::{ImageError, ImageReference, Images};
 use crate::kernel::{Kernel, LoadedModule, LoadedVariable, plain_name};
@@ -54,6 +55,8 @@ pub struct DeviceState {
     heap: Heap,
     images: Images,
     launches: Vec<Option<Launch>>,
+    /// Shared memory of clusters' CTAs that their streams have handed over.
+    pub(crate) clusters: Clusters,
     /// Constants that nobody has set.
     unset: Vec<UnsetConstant>,
     /// Kernels whose use of these constants is known: the first launch shows it.
@@ -172,6 +175,13 @@ impl DeviceState {
         if !self.unset.is_empty() && self.remarks.len() < MOST_REMARKS {
             self.remark_unset_constants(&launch.kernel);
         }
+        if self.watch.is_some() && launch.effective_cluster().is_some() && self.remarks.len() < MOST_REMARKS {
+            let kernel = plain_name(launch.kernel.name()).unwrap_or(launch.kernel.name());
+            let remark = format!("kernel `{kernel}` is launched in clusters: its memory accesses are not checked");
+            if !self.remarks.contains(&remark) {
+                self.remarks.push(remark);
+            }
+        }
         self.launches.push(Some(launch));
         KernelId::from(self.launches.len() - 1)
     }
@@ -181,6 +191,7 @@ impl DeviceState {
         if let Some(launch) = self.launches.get_mut(id.index()) {
             *launch = None;
         }
+        self.clusters.end_launch(id);
         if let Some(watch) = &mut self.watch {
             watch.end_launch(id);
         }
@@ -231,15 +242,23 @@ impl DeviceState {
     #[inline(always)]
     pub(crate) fn frozen<'a>(&'a self, id: KernelId, own: &'a mut Own, reader: &'a Reader) -> Parts<'a> {
         let Self { memory, images, gpu, .. } = self;
-        Parts { memory: View::frozen(memory, own, reader), images, rest: None, launch: self.launch(id), gpu }
+        Parts {
+            memory: View::frozen(memory, own, reader),
+            images,
+            rest: None,
+            clusters: None,
+            launch: self.launch(id),
+            gpu,
+        }
     }
 
     /// The same for an instruction that has the device for itself.
     #[inline(always)]
     pub(crate) fn alone<'a>(&'a mut self, id: KernelId, reader: &'a Reader) -> Parts<'a> {
         let launch = self.launches.get(id.index()).and_then(Option::as_ref);
-        let Self { memory, output, heap, images, gpu, .. } = self;
-        Parts { memory: View::alone(memory, reader), images, rest: Some((output, heap)), launch, gpu }
+        let Self { memory, output, heap, images, gpu, clusters, .. } = self;
+        let (rest, clusters) = (Some((output, heap)), Some(clusters));
+        Parts { memory: View::alone(memory, reader), images, rest, clusters, launch, gpu }
     }
 
     /// Checks an instruction of a warp, if there are checks.
@@ -280,6 +299,8 @@ pub(crate) struct Parts<'a> {
     pub images: &'a Images,
     /// Output and heap of kernels, if the instruction has the device for itself.
     pub rest: Option<(&'a mut String, &'a mut Heap)>,
+    /// The same of shared memory of clusters.
+    pub clusters: Option<&'a mut Clusters>,
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,
     pub gpu: &'a GpuFacts,
@@ -288,7 +309,7 @@ pub(crate) struct Parts<'a> {
 /// The kernels of the launches are not part of it: the same launches are made before it is read.
 impl Persist for DeviceState {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { memory, gpu: _, output, heap, images, launches, unset, examined: _, remarks, watch } = self;
+        let Self { memory, output, heap, images, launches, unset, remarks, watch, .. } = self;
         if watch.is_some() {
             return Err(Mismatch::new("what is known of memory accesses that are checked is not kept"));
         }

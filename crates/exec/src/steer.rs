@@ -19,6 +19,15 @@ pub enum BarrierOp {
     RedOr,
 }
 
+/// The operation of an instruction at the barrier of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClusterBarrier {
+    /// The executing lanes arrive.
+    Arrive,
+    /// The warp waits until the phase at which its executing lanes have arrived is complete.
+    Wait,
+}
+
 /// Effect of an instruction on the groups of lanes of its warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]

@@ -1,5 +1,8 @@
 //! Live execution as a stream of dynamic instructions, which the timing model drives.
 
+mod cluster;
+
+use crate::cluster::{ClusterPlace, Membership};
 use crate::copy_engine::{Ends, Started};
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap};
@@ -45,13 +48,19 @@ pub struct LiveStream {
     /// checked.
     watched: u64,
     seen: Vec<Seen>,
-    /// Warps whose wait at an `mbarrier` is over.
+    /// Warps whose wait at an `mbarrier` or at the barrier of their cluster is over.
     woken: VecDeque<WarpSlot>,
     /// Transfers that have not ended.
     transfers: Vec<Pending>,
     next_transfer: u32,
     /// The description of an operation of the exchange, which nobody needs.
     unused: DynInst,
+    /// Warps that wait at the barriers of their clusters.
+    at_cluster: Vec<WarpSlot>,
+    /// The other streams' shared memory is needed, or others may wait for this one's.
+    wants_peers: bool,
+    /// It executes with the device for itself: shared memory of clusters is always handed over.
+    is_alone: bool,
 }
 
 /// A transfer that the timing model has yet to finish, and the bytes that come to barriers at its end.
@@ -184,6 +193,12 @@ fn finish_reduction(warps: &mut [Warp], ctas: &mut [Cta], slot: WarpSlot) {
 impl WarpStream for LiveStream {
     type Shared = DeviceState;
 
+    fn prepare_cta(&mut self, shared: &mut DeviceState, kernel: KernelId, cta: Dim3) {
+        if let Some(place) = shared.launch(kernel).and_then(|launch| launch.cluster_place(kernel, cta)) {
+            shared.clusters.enter(place);
+        }
+    }
+
     fn start_cta(&mut self, shared: &DeviceState, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
         let Some(launch) = shared.launch(kernel) else { return };
         let needed = warps.iter().map(|w| w.index() + 1).max().unwrap_or(0);
@@ -204,13 +219,17 @@ impl WarpStream for LiveStream {
         let place = &mut self.ctas[slot.index()];
         place.position = cta;
         let bytes = launch.kernel.reserved_shared + launch.kernel.static_shared + launch.dynamic_shared;
-        place.shared.reset(bytes, shared.shared_room(bytes));
+        let member = launch.cluster_place(kernel, cta);
+        place.shared.reset(member.map_or(0, ClusterPlace::own_start), bytes, shared.shared_room(bytes));
+        place.cluster = member.map(|place| Box::new(Membership::new(place)));
         place.warps.clear();
         place.warps.extend_from_slice(warps);
         place.reductions.fill(Reduction::default());
         place.waits.clear();
         place.barriers_changed = false;
-        place.watch = shared.watch.as_ref().and_then(|watch| watch.start_cta(warps.len(), place.shared.bytes()));
+        // Accesses of other CTAs are not known here.
+        let watch = shared.watch.as_ref().filter(|_| place.cluster.is_none());
+        place.watch = watch.and_then(|watch| watch.start_cta(warps.len(), place.shared.bytes()));
     }
 
     #[inline]
@@ -234,7 +253,7 @@ impl WarpStream for LiveStream {
         let address = address & !3;
         if space == Space::Shared {
             let cta = self.ctas.get(self.warps.get(warp.index())?.cta as usize)?;
-            return cta.shared.window(address, 4).map(|w| w.words[(address / 4) as usize]);
+            return cta.shared.window(address, 4).map(|w| w.words[w.word(address)]);
         }
         let window = shared.memory.window(address, 4, &Reader::default())?;
         Some(window.words[window.word(address)])
@@ -271,7 +290,11 @@ impl WarpStream for LiveStream {
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
         debug_assert!(self.own.overlay.is_empty() && self.waiting.is_empty(), "merged and exchanged");
-        self.advance(Device::Alone(shared), slot, context, out, |_| ())
+        self.is_alone = true;
+        self.take_shared(shared, slot);
+        let done = self.advance(Device::Alone(shared), slot, context, out, |_| ());
+        self.lend_shared(shared, slot);
+        done
     }
 
     #[inline]
@@ -292,9 +315,7 @@ impl WarpStream for LiveStream {
         self.next += 1;
         let done = match kind {
             WaitingKind::Held(warp, pc, context) => {
-                let done = self.perform(shared, warp, pc, context).map(|()| Some(warp));
-                self.wake(CtaSlot(self.warps[warp.index()].cta));
-                done
+                self.perform(shared, warp, pc, context).map(|()| Some(warp))
             }
             WaitingKind::Reduction(number) => {
                 self.own.reductions[number].perform(&mut shared.memory, &self.reader);
@@ -324,18 +345,34 @@ impl WarpStream for LiveStream {
         self.wake(CtaSlot(cta));
     }
 
+    fn wants_peers(&self) -> bool {
+        self.wants_peers
+    }
+
+    fn lend(&mut self, shared: &mut DeviceState) {
+        self.lend_all(shared);
+    }
+
+    fn take_back(&mut self, shared: &mut DeviceState) {
+        self.take_all_back(shared);
+    }
+
     #[inline]
     fn take_woken(&mut self) -> Option<WarpSlot> {
         self.woken.pop_front()
     }
 
     fn describe_wait(&self, warp: WarpSlot) -> Option<String> {
-        let (cta, wait) = self.wait_of(warp)?;
+        let Some((cta, wait)) = self.wait_of(warp) else { return self.describe_cluster_wait(warp) };
         Some(wait.describe(&cta.shared))
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {
         self.transfers.retain(|transfer| transfer.cta != slot.0);
+        if let Some(cluster) = &mut self.ctas[slot.index()].cluster {
+            cluster.has_ended = true;
+            self.wants_peers = true;
+        }
         for warp in std::mem::take(&mut self.ctas[slot.index()].warps) {
             self.warps[warp.index()].kernel = None;
         }
@@ -346,9 +383,9 @@ impl<'a> Parts<'a> {
     /// State that an instruction of a warp of `cta` of `launch` may access.
     #[inline(always)]
     fn environment(self, launch: &'a Launch, cta: &'a mut Cta, context: StepContext) -> Environment<'a> {
-        let Self { memory, images, rest, launch: _, gpu } = self;
+        let Self { memory, images, rest, clusters, launch: _, gpu } = self;
         let ends = if rest.is_some() { Ends::AtOnce } else { Ends::Later };
-        Environment { memory, images, rest, cta, launch, gpu, context, ends }
+        Environment { memory, images, rest, cta, clusters, launch, gpu, context, ends }
     }
 }
 
@@ -362,11 +399,27 @@ impl LiveStream {
         slot: WarpSlot,
         (most, context): (u32, &mut StepContext),
         out: &mut DynInst,
-        mut observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
+        observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
     ) -> Result<Turn, Box<Fault>> {
         if self.warps[slot.index()].way == Way::Watched {
             return self.take_watched_turn(shared, slot, (most, context), out, observe);
         }
+        self.is_alone = true;
+        self.take_shared(shared, slot);
+        let turn = self.take_seen_turn(shared, slot, (most, context), out, observe);
+        self.wake(CtaSlot(self.warps[slot.index()].cta));
+        self.lend_shared(shared, slot);
+        turn
+    }
+
+    fn take_seen_turn(
+        &mut self,
+        shared: &mut DeviceState,
+        slot: WarpSlot,
+        (most, context): (u32, &mut StepContext),
+        out: &mut DynInst,
+        mut observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
+    ) -> Result<Turn, Box<Fault>> {
         let Self { warps, ctas, reader, .. } = self;
         if !warps[slot.index()].pending.is_empty() {
             finish_reduction(warps, ctas, slot);
@@ -376,7 +429,7 @@ impl LiveStream {
         let parts = shared.alone(warp.launch, reader);
         let Some(launch) = parts.launch else { return Ok(Turn::Done) };
         let mut env = parts.environment(launch, cta, *context);
-        out.held = false;
+        (out.held, out.at_mbarrier) = (false, false);
         let kernel = &*env.launch.kernel;
         let insts = kernel.program.insts();
         for _ in 0..most {
@@ -391,11 +444,16 @@ impl LiveStream {
             };
             env.context.now += 1;
             *context = env.context;
+            let waits = done == Err(Stop::AtCluster);
             if let Err(Stop::Trap(trap)) = done {
                 return Err(self.fault(shared, slot, out.pc, *trap));
             }
             if observe(live, out).is_break() {
                 return Ok(Turn::Stopped);
+            }
+            if waits {
+                self.at_cluster.push(slot);
+                return Ok(Turn::Cluster);
             }
             if let Some(end) = wait(insts, out) {
                 return Ok(end);
@@ -420,6 +478,8 @@ impl LiveStream {
                 ControlFlow::Continue(())
             });
         }
+        self.is_alone = true;
+        self.take_shared(shared, slot);
         let Self { warps, ctas, reader, .. } = self;
         if !warps[slot.index()].pending.is_empty() {
             finish_reduction(warps, ctas, slot);
@@ -429,15 +489,21 @@ impl LiveStream {
         let parts = shared.alone(warp.launch, reader);
         let Some(launch) = parts.launch else { return Ok(Turn::Done) };
         let mut env = parts.environment(launch, cta, *context);
-        out.held = false;
+        (out.held, out.at_mbarrier) = (false, false);
         let end = if way == Way::Ptx {
             execute_ptx_unseen(warp, &mut env, out, most, threads)
         } else {
             execute_machine_code_unseen(warp, &mut env, out, most, threads)
         };
         *context = env.context;
+        self.wake(CtaSlot(self.warps[slot.index()].cta));
+        self.lend_shared(shared, slot);
         match end {
             Ok(turn) => Ok(turn),
+            Err(Stop::AtCluster) => {
+                self.at_cluster.push(slot);
+                Ok(Turn::Cluster)
+            }
             Err(Stop::Trap(trap)) => Err(self.fault(shared, slot, out.pc, *trap)),
             Err(Stop::Deferred) => unreachable!("a warp that has the device for itself does not wait for the exchange"),
         }
@@ -510,7 +576,13 @@ impl LiveStream {
         let Some(launch) = parts.launch else { return Ok(()) };
         let cta = warp.cta as usize;
         let often = if warp.way == Way::Ptx {
-            execute_often(warp, launch, || (parts.memory.reborrow(), &mut ctas[cta]), out).map(Some)
+            execute_often(
+                warp,
+                launch,
+                || (parts.memory.reborrow(), &mut ctas[cta], parts.clusters.as_deref_mut()),
+                out,
+            )
+            .map(Some)
         } else {
             Ok(None)
         };
@@ -565,7 +637,13 @@ impl LiveStream {
             Ok(()) => None,
             Err(Stop::Deferred) => {
                 out.held = true;
+                self.wants_peers |= self.ctas[self.warps[slot.index()].cta as usize].cluster.is_some();
                 Some(WaitingKind::Held(slot, out.pc, context))
+            }
+            Err(Stop::AtCluster) => {
+                (out.held, out.at_mbarrier, self.wants_peers) = (true, true, true);
+                self.at_cluster.push(slot);
+                None
             }
             Err(Stop::Trap(trap)) => {
                 let state = match &device {
@@ -653,6 +731,7 @@ impl LiveStream {
         pc: Pc,
         context: StepContext,
     ) -> Result<(), Box<Fault>> {
+        let was_lent = self.take_shared(shared, slot);
         let Self { warps, ctas, reader, unused, .. } = self;
         let warp = &mut warps[slot.index()];
         let cta = &mut ctas[warp.cta as usize];
@@ -667,9 +746,13 @@ impl LiveStream {
         } else {
             resume(warp, kernel, &mut env, unused)
         };
+        self.wake(CtaSlot(self.warps[slot.index()].cta));
+        if was_lent {
+            self.lend_shared(shared, slot);
+        }
         match done {
             // With the device for itself nothing waits.
-            Ok(()) | Err(Stop::Deferred) => Ok(()),
+            Ok(()) | Err(Stop::Deferred | Stop::AtCluster) => Ok(()),
             Err(Stop::Trap(trap)) => Err(self.fault(shared, slot, pc, *trap)),
         }
     }

@@ -1,7 +1,7 @@
 //! The values of special registers.
 
 use crate::launch::Launch;
-use crate::special::Special;
+use crate::special::{ClusterRegister, Special};
 use crate::state::GpuFacts;
 use isa::{Dim3, StepContext};
 
@@ -60,8 +60,32 @@ impl Surroundings<'_> {
             TotalSmemSize => launch.kernel.static_shared + launch.dynamic_shared,
             WorkspaceHi => (launch.workspace >> 32) as u32,
             WorkspaceLo => launch.workspace as u32,
+            Cluster(of) => register(of, launch, self.cta),
             TidX | TidY | TidZ | Zero => 0,
-            One => 1,
         })
+    }
+}
+
+/// The value of a register about the cluster of the CTA at `cta`.
+fn register(of: ClusterRegister, launch: &Launch, cta: Dim3) -> u32 {
+    use ClusterRegister::*;
+    let cluster = launch.cluster_shape();
+    let clusters = launch.grid.parts(cluster);
+    match of {
+        IsExplicit => launch.cluster().is_some().into(),
+        CtaRank => launch.rank(cta),
+        CtaCount => cluster.volume() as u32,
+        CtaX => cta.x % cluster.x,
+        CtaY => cta.y % cluster.y,
+        CtaZ => cta.z % cluster.z,
+        SizeX => cluster.x,
+        SizeY => cluster.y,
+        SizeZ => cluster.z,
+        ClusterX => cta.x / cluster.x,
+        ClusterY => cta.y / cluster.y,
+        ClusterZ => cta.z / cluster.z,
+        ClustersX => clusters.x,
+        ClustersY => clusters.y,
+        ClustersZ => clusters.z,
     }
 }

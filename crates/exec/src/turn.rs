@@ -11,6 +11,8 @@ pub(crate) enum Turn {
     Barrier { waits: bool },
     /// It waits at an `mbarrier`.
     Mbarrier,
+    /// It waits for the other threads of its cluster.
+    Cluster,
     /// All its lanes have exited.
     Done,
     /// Its observer wants no more.
@@ -21,7 +23,7 @@ pub(crate) enum Turn {
 #[inline]
 pub(crate) fn wait(insts: &[Inst], out: &DynInst) -> Option<Turn> {
     match insts[out.pc.index()].traits.control {
-        _ if out.held => Some(Turn::Mbarrier),
+        _ if out.held => Some(if out.at_mbarrier { Turn::Mbarrier } else { Turn::Cluster }),
         Control::BarrierSync if out.mask != 0 => Some(Turn::Barrier { waits: true }),
         Control::BarrierArrive if out.mask != 0 => Some(Turn::Barrier { waits: false }),
         _ => None,

@@ -79,6 +79,8 @@ pub(crate) struct Warp {
     pub pending: Vec<PendingReduction>,
     /// The rest of the last instruction, if it waits for the exchange.
     pub rest: Rest,
+    /// Lanes that have arrived at the cluster's barrier, whose phase is not complete.
+    pub at_cluster: LaneMask,
 }
 
 impl Warp {
@@ -112,6 +114,7 @@ impl Warp {
             self.stack.start(0, mask);
         }
         self.pending.clear();
+        self.at_cluster = 0;
         self.launch = launch;
         self.kernel = Some(Arc::clone(kernel));
         self.cta = cta;
@@ -167,7 +170,7 @@ impl Warp {
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (&self.stack, &self.groups, &self.regs, &self.preds).hash(&mut hasher);
-        (&self.local, &self.pending).hash(&mut hasher);
+        (&self.local, &self.pending, self.at_cluster).hash(&mut hasher);
         hasher.finish()
     }
 

@@ -88,6 +88,8 @@ pub struct FunctionalCore<S> {
     ready: Warps,
     /// At one of the CTA, or at an `mbarrier`.
     at_barrier: Warps,
+    /// Warps that wait at an `mbarrier` or at the barrier of their cluster.
+    held: Warps,
     /// When each sleeping warp rises.
     asleep: Vec<(Cycle, WarpSlot)>,
     /// When the first of them does.
@@ -113,6 +115,7 @@ impl<S: WarpStream> FunctionalCore<S> {
             resident: Warps::NONE,
             ready: Warps::NONE,
             at_barrier: Warps::NONE,
+            held: Warps::NONE,
             asleep: Vec::new(),
             first_rise: NEVER,
             last: Warps::BITS - 1,
@@ -132,20 +135,20 @@ impl<S: WarpStream> FunctionalCore<S> {
         row.last = done.pc;
         self.counters.warp_instructions += 1;
         self.counters.thread_instructions += u64::from(done.mask.count_ones());
-        if done.held {
-            self.ready.remove(warp);
-            self.at_barrier.insert(warp);
-        }
-        let exits = done.next_pc.is_none();
+        let (exits, held) = (done.next_pc.is_none(), done.held);
         match env.kernels[row.kernel.index()].program.inst(done.pc).traits.control {
             Control::None | Control::Branch | Control::Exit => {}
             control => self.take_effect(now, warp, control),
+        }
+        if held {
+            self.ready.remove(warp);
+            self.held.insert(warp);
         }
         if exits {
             self.exit(warp);
         }
         while let Some(woken) = self.stream.take_woken() {
-            self.at_barrier.remove(woken);
+            self.held.remove(woken);
             self.ready.insert(woken);
         }
         Ok(())
@@ -268,6 +271,25 @@ impl<S: WarpStream> Core for FunctionalCore<S> {
         self.stream.merge(shared);
     }
 
+    fn wants_peers(&self) -> bool {
+        self.stream.wants_peers()
+    }
+
+    fn lend(&mut self, shared: &mut S::Shared) {
+        self.stream.lend(shared);
+    }
+
+    fn take_back(&mut self, shared: &mut S::Shared) -> bool {
+        self.stream.take_back(shared);
+        let mut woken = Warps::NONE;
+        while let Some(warp) = self.stream.take_woken() {
+            woken.insert(warp);
+        }
+        self.held &= !woken;
+        self.ready |= woken;
+        !woken.is_empty()
+    }
+
     fn start_cta(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>, kernel: KernelId, cta: Dim3) {
         self.settle(now);
         let need = Resources::of_cta(&self.spec.sm, &env.kernels[kernel.index()].shape);
@@ -325,7 +347,7 @@ impl<S: WarpStream> Core for FunctionalCore<S> {
     }
 
     fn describe_stalls(&self, kernels: &[FunctionalKernel]) -> Vec<String> {
-        self.at_barrier.iter().map(|warp| self.describe(warp, kernels)).collect()
+        (self.at_barrier | self.held).iter().map(|warp| self.describe(warp, kernels)).collect()
     }
 
     fn watch_changes(&self, shared: &mut S::Shared) {

@@ -73,7 +73,7 @@ fn run(lines: &[Control], warps: u32, skips: &[usize], width: u32) -> (Vec<(Cycl
     let stream = Script { lines: lines.len(), skips: skips.to_vec(), ..Script::default() };
     let mut core = FunctionalCore::new(0, spec, stream);
     let (grid, block) = (Dim3::new(1, 1, 1), Dim3::new(32 * warps, 1, 1));
-    let shape = LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0 };
+    let shape = LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0, cluster: None };
     let kernels = [FunctionalKernel::new(program(lines), shape)];
     let (mut port, mut turns) = (Port::default(), Mutex::default());
     let mut env = Env { kernels: &kernels, shared: Access::Alone(&mut turns), port: &mut port };

@@ -144,6 +144,19 @@ pub trait Core: Send {
         Ok(())
     }
 
+    /// Whether shared memory of other cores may be needed in the exchange ([`isa::WarpStream::wants_peers`]).
+    fn wants_peers(&self) -> bool {
+        false
+    }
+
+    /// Hands over shared memory of clusters for the exchange: all cores do if one wants it.
+    fn lend(&mut self, _shared: &mut Self::Shared) {}
+
+    /// Takes it back, at the end of the exchange. Returns whether warps have been woken, for [`Core::end_exchange`].
+    fn take_back(&mut self, _shared: &mut Self::Shared) -> bool {
+        false
+    }
+
     /// All waiting operations of all cores have been performed: the warps that waited for them continue from cycle
     /// `now` on, which has not been ticked.
     fn end_exchange(&mut self, _now: Cycle) {}

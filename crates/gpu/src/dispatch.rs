@@ -5,6 +5,9 @@
 //! after the one that was served last there. Deviations:
 //! D1. Several resident kernels may share an SM; the oldest one with CTAs left goes first
 //!     (GPGPU-Sim does so only with `-gpgpu_concurrent_kernel_sm`).
+//! D2. Launches in clusters, which GPGPU-Sim does not have: all CTAs of a cluster start in the same cycle on the SMs of
+//!     one GPC, on as many of them as possible. A GPC takes one cluster per cycle. Clusters are dispatched at the begin of
+//!     a window only, before CTAs of other kernels.
 
 use isa::{Dim3, KernelId, LaunchShape};
 use kit::{BitSet, Cycle, NEVER};
@@ -21,6 +24,7 @@ struct Launched {
     kernel: KernelId,
     stream: StreamId,
     grid: Dim3,
+    cluster: Option<Dim3>,
     /// Numbers of its CTAs that have yet to be dispatched.
     left: Range<u64>,
     /// CTAs that it has altogether.
@@ -36,6 +40,21 @@ struct Launched {
 impl Launched {
     fn has_ctas_left(&self) -> bool {
         !self.left.is_empty()
+    }
+
+    /// CTAs that start together.
+    fn together(&self) -> u64 {
+        self.cluster.map_or(1, Dim3::volume)
+    }
+
+    /// Whether it can give a CTA at `now`, or a whole cluster, as `clusters` says.
+    fn can_give(&self, now: Cycle, clusters: bool) -> bool {
+        self.has_ctas_left() && self.ready_at <= now && (self.together() > 1) == clusters
+    }
+
+    /// Position of CTA number `number` in the order of dispatch.
+    fn position(&self, number: u64) -> Dim3 {
+        self.cluster.map_or_else(|| self.grid.position(number), |cluster| self.grid.position_by_parts(cluster, number))
     }
 }
 
@@ -57,6 +76,11 @@ pub struct Dispatcher {
     waiting: VecDeque<Launched>,
     resident: Vec<Launched>,
     cores_per_cluster: usize,
+    /// Cores whose CTAs can be of one cluster of CTAs.
+    cores_per_gpc: usize,
+    /// GPC that was served last with a cluster of CTAs, and in each of them the place of the core that was.
+    last_gpc: usize,
+    last_gpc_places: Box<[usize]>,
     /// Cluster that was served last.
     last_cluster: usize,
     /// In each cluster, the place of the core that was served last.
@@ -84,6 +108,9 @@ impl Dispatcher {
             waiting: VecDeque::new(),
             resident: Vec::new(),
             cores_per_cluster,
+            cores_per_gpc: clusters * cores_per_cluster,
+            last_gpc: 0,
+            last_gpc_places: Box::new([clusters * cores_per_cluster - 1]),
             last_cluster: clusters - 1,
             last_places: vec![cores_per_cluster - 1; clusters].into(),
             cta_ends: Vec::new(),
@@ -94,6 +121,15 @@ impl Dispatcher {
     pub fn beginning_at(mut self, cluster: usize) -> Self {
         let clusters = self.last_places.len();
         self.last_cluster = (cluster + clusters - 1) % clusters;
+        self
+    }
+
+    /// The same, of a GPU with GPCs of so many cores.
+    pub fn with_gpcs(mut self, cores: usize) -> Self {
+        let all = self.last_places.len() * self.cores_per_cluster;
+        let gpcs = all.div_ceil(cores);
+        (self.cores_per_gpc, self.last_gpc) = (cores, gpcs - 1);
+        self.last_gpc_places = vec![cores - 1; gpcs].into();
         self
     }
 
@@ -116,8 +152,8 @@ impl Dispatcher {
         left: Range<u64>,
         ends: Option<Vec<Cycle>>,
     ) {
-        let (grid, ctas) = (shape.grid, left.end - left.start);
-        let launched = Launched { kernel, stream, grid, left, ctas, finished: 0, ends, ready_at: NEVER };
+        let (grid, cluster, ctas) = (shape.grid, shape.cluster, left.end - left.start);
+        let launched = Launched { kernel, stream, grid, cluster, left, ctas, finished: 0, ends, ready_at: NEVER };
         self.waiting.push_back(launched);
     }
 
@@ -148,14 +184,19 @@ impl Dispatcher {
         begun
     }
 
-    /// Whether a resident kernel has CTAs to give at `now`.
+    /// Whether a resident kernel without clusters has CTAs to give at `now`.
     pub fn has_work(&self, now: Cycle) -> bool {
         self.ready(now).next().is_some()
     }
 
-    /// The resident kernels that have CTAs to give at `now`.
+    /// Whether a resident kernel has clusters to give at `now`.
+    pub fn has_clusters(&self, now: Cycle) -> bool {
+        self.resident.iter().any(|k| k.can_give(now, true))
+    }
+
+    /// The resident kernels without clusters that have CTAs to give at `now`.
     pub fn ready(&self, now: Cycle) -> impl Iterator<Item = KernelId> {
-        self.resident.iter().filter(move |k| k.has_ctas_left() && k.ready_at <= now).map(|k| k.kernel)
+        self.resident.iter().filter(move |k| k.can_give(now, false)).map(|k| k.kernel)
     }
 
     /// The first cycle from `from` on in which a resident kernel becomes ready.
@@ -181,8 +222,8 @@ impl Dispatcher {
                     if !room.contains(core) {
                         continue;
                     }
-                    let mut ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
-                    let offer = |k: &Launched| Placement { core, kernel: k.kernel, cta: k.grid.position(k.left.start) };
+                    let mut ready = self.resident.iter_mut().filter(|k| k.can_give(now, false));
+                    let offer = |k: &Launched| Placement { core, kernel: k.kernel, cta: k.position(k.left.start) };
                     if let Some(kernel) = ready.find(|k| place(offer(k))) {
                         kernel.left.start += 1;
                         self.last_cluster = cluster;
@@ -193,6 +234,58 @@ impl Dispatcher {
                 }
             }
         }
+    }
+
+    /// Dispatches all clusters that fit at `now`. `fits` says whether a core has room for this many CTAs of a kernel;
+    /// `place` starts a CTA at the cycle that it is given.
+    pub fn dispatch_clusters(
+        &mut self,
+        now: Cycle,
+        mut fits: impl FnMut(usize, KernelId, usize) -> bool,
+        mut place: impl FnMut(Placement, Cycle),
+    ) {
+        let gpcs = self.last_gpc_places.len();
+        for at in now + 1.. {
+            let (first, mut is_served) = (self.last_gpc + 1, false);
+            for gpc in (0..gpcs).map(|i| (first + i) % gpcs) {
+                let found = (0..self.resident.len()).filter(|&k| self.resident[k].can_give(now, true)).find_map(|k| {
+                    let Launched { kernel, .. } = self.resident[k];
+                    let cores = self.cores_for(gpc, self.resident[k].together(), |core, n| fits(core, kernel, n))?;
+                    Some((k, cores))
+                });
+                let Some((k, cores)) = found else { continue };
+                let launched = &mut self.resident[k];
+                for &core in &cores {
+                    let (kernel, cta) = (launched.kernel, launched.position(launched.left.start));
+                    launched.left.start += 1;
+                    place(Placement { core, kernel, cta }, at);
+                }
+                self.last_gpc = gpc;
+                self.last_gpc_places[gpc] = cores.last().map_or(0, |core| core % self.cores_per_gpc);
+                is_served = true;
+            }
+            if !is_served {
+                break;
+            }
+        }
+    }
+
+    /// A core for each of `ctas` CTAs on one GPC, as many different ones as there are.
+    fn cores_for(&self, gpc: usize, ctas: u64, mut fits: impl FnMut(usize, usize) -> bool) -> Option<Vec<usize>> {
+        let all = self.last_places.len() * self.cores_per_cluster;
+        let (first, next) = (gpc * self.cores_per_gpc, self.last_gpc_places[gpc] + 1);
+        let cores = (0..self.cores_per_gpc).map(|i| first + (next + i) % self.cores_per_gpc).filter(|&core| core < all);
+        let mut open: Vec<usize> = cores.collect();
+        let (mut found, mut each) = (Vec::new(), 0);
+        while !open.is_empty() {
+            each += 1;
+            open.retain(|&core| fits(core, each));
+            found.extend(open.iter().copied().take(ctas as usize - found.len()));
+            if found.len() as u64 == ctas {
+                return Some(found);
+            }
+        }
+        None
     }
 
     /// Notes the end of a CTA before cycle `now`; true if it was its kernel's last one.
@@ -230,8 +323,11 @@ impl Dispatcher {
 
 kit::persist! {
     new id StreamId;
-    new struct Launched { kernel, stream, grid, left, ctas, finished, ends, ready_at }
-    struct Dispatcher { waiting, resident, last_cluster, last_places, cta_ends; skip timing, cores_per_cluster }
+    new struct Launched { kernel, stream, grid, cluster, left, ctas, finished, ends, ready_at }
+    struct Dispatcher {
+        waiting, resident, last_cluster, last_places, last_gpc, last_gpc_places, cta_ends;
+        skip timing, cores_per_cluster, cores_per_gpc
+    }
 }
 
 #[cfg(test)]
@@ -250,7 +346,7 @@ mod tests {
 
     fn shape(ctas: u32) -> LaunchShape {
         let (grid, block) = (Dim3::new(ctas, 1, 1), Dim3::new(32, 1, 1));
-        LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0 }
+        LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0, cluster: None }
     }
 
     #[test]
@@ -311,6 +407,35 @@ mod tests {
             taken
         };
         assert_eq!([cycle(), cycle(), cycle()], [[0, 2], [0, 3], [0, 2]]);
+    }
+
+    /// Four cores in two GPCs, of which core 1 has no room: clusters of two CTAs.
+    #[test]
+    fn a_cluster_starts_at_once_on_one_gpc() {
+        let mut d = Dispatcher::new(TIMING, 4, 1).with_gpcs(2);
+        let cluster = Some(Dim3::new(2, 1, 1));
+        d.launch(KernelId(0), StreamId(0), &LaunchShape { cluster, ..shape(8) });
+        d.admit(0);
+        assert!(!d.has_clusters(99) && d.has_clusters(100) && !d.has_work(100));
+        let mut room = [1_usize, 0, 2, 2];
+        let mut dispatch = |room: &mut [usize; 4]| {
+            let (mut taken, mut given) = (Vec::new(), [0; 4]);
+            let room_before = *room;
+            let given_so_far = std::cell::RefCell::new(&mut given);
+            d.dispatch_clusters(
+                100,
+                |core, _, ctas| given_so_far.borrow()[core] + ctas <= room_before[core],
+                |p, at| {
+                    given_so_far.borrow_mut()[p.core] += 1;
+                    taken.push((p.core, p.cta.x, at));
+                },
+            );
+            taken
+        };
+        assert_eq!(dispatch(&mut room), [(2, 0, 101), (3, 1, 101), (2, 2, 102), (3, 3, 102)]);
+        room = [3, 0, 0, 1];
+        assert_eq!(dispatch(&mut room), [(0, 4, 101), (0, 5, 101)], "both on one core, and the third has no partner");
+        assert!(d.has_clusters(100));
     }
 
     #[test]

@@ -153,6 +153,8 @@ pub(crate) struct Control<C: Core> {
     pub(crate) window: Cycle,
     /// Cores that may have room for a CTA.
     pub(crate) room: BitSet,
+    /// A cluster of CTAs may fit: CTAs have ended, or a kernel is ready.
+    pub(crate) has_cluster_room: bool,
     /// Units that are looked at in each window. The others have nothing to do until they get a CTA or a reply.
     pub(crate) awake: BitSet,
     /// When the next resident kernel may have its first CTA dispatched.
@@ -245,7 +247,8 @@ impl<C: Core> Machine<C> {
         let unit = |unit| Unit::new(config, unit, unit * per_unit, per_unit.min(count - unit * per_unit));
         let control = Control {
             dispatcher: Dispatcher::new(timing, count / per_unit, per_unit)
-                .beginning_at(config.launch.first_cluster.unwrap_or(0) as usize),
+                .beginning_at(config.launch.first_cluster.unwrap_or(0) as usize)
+                .with_gpcs((config.gpc_sms() as usize).min(count)),
             cores_per_unit: per_unit,
             streams: Vec::new(),
             running: Vec::new(),
@@ -255,6 +258,7 @@ impl<C: Core> Machine<C> {
             now: 0,
             window: if C::IN_STEP { 1 } else { memory.window() },
             room: BitSet::new(count),
+            has_cluster_room: false,
             awake: BitSet::new(count),
             kernel_ready: NEVER,
             waiting: Waiting { ended: LaunchWait::default(), ended_cores: C::Counters::default(), since: None },
@@ -482,8 +486,10 @@ impl<C: Core> Control<C> {
         if self.kernel_ready <= start {
             // Where no CTA of the others fits, one of this kernel may.
             (0..floor.units.len() * self.cores_per_unit).for_each(|core| _ = self.room.insert(core));
+            self.has_cluster_room = true;
             self.kernel_ready = self.dispatcher.next_ready(start + 1);
         }
+        self.dispatch_clusters(floor, start);
         let end = window_end.min(limit).min(self.kernel_ready);
         let memory_parts = self.begin_memory(floor, window_end);
         self.begin_units(floor, end);
@@ -670,9 +676,36 @@ impl<C: Core> Control<C> {
         full.into_iter().for_each(|core| _ = room.remove(core));
     }
 
+    /// Dispatch of clusters in `cycle`, the first of a window.
+    fn dispatch_clusters(&mut self, floor: &Floor<'_, C>, cycle: Cycle) {
+        if !std::mem::take(&mut self.has_cluster_room) || !self.dispatcher.has_clusters(cycle) {
+            return;
+        }
+        let Self { dispatcher, cores_per_unit, awake, unmade, .. } = self;
+        let mut world = write(&floor.world);
+        let (shared, kernels) = &mut *world;
+        let shape = |kernel: KernelId| kernels[kernel.index()].shape();
+        let fits = |core: usize, kernel: KernelId, ctas: usize| {
+            let (place, mut unit) = (core % *cores_per_unit, own(&floor.units[core / *cores_per_unit]));
+            if let Some(unmade) = unmade {
+                unmade.make_cores(&mut unit);
+            }
+            let coming = unit.starts.iter().filter(|start| start.place == place).map(|start| shape(start.kernel));
+            unit.cores[place].can_accept(&mut coming.chain((1..ctas).map(|_| shape(kernel))), shape(kernel))
+        };
+        dispatcher.dispatch_clusters(cycle, fits, |p, at| {
+            let (place, mut unit) = (p.core % *cores_per_unit, own(&floor.units[p.core / *cores_per_unit]));
+            unit.cores[place].prepare_cta(shared, p.kernel, p.cta);
+            awake.insert(p.core / *cores_per_unit);
+            let after = unit.starts.partition_point(|start| start.at <= at);
+            unit.starts.insert(after, Start { at, place, kernel: p.kernel, cta: p.cta });
+        });
+    }
+
     /// The next cycle in which anything can happen; `now` is the first that has not been done.
     fn next_event(&self, floor: &Floor<'_, C>) -> Cycle {
-        let can_dispatch = !self.room.is_empty() && self.dispatcher.has_work(self.now);
+        let can_dispatch = !self.room.is_empty() && self.dispatcher.has_work(self.now)
+            || self.has_cluster_room && self.dispatcher.has_clusters(self.now);
         let dispatch = if can_dispatch { self.now } else { self.kernel_ready };
         let units = floor.units_in(&self.awake).map(|(_, unit)| unit.next_event()).min().unwrap_or(NEVER);
         let next = dispatch.min(units);

@@ -242,7 +242,7 @@ fn machine() -> Machine<Tiny> {
 
 fn work(ctas: u32, cycles: Cycle, requests: u32, lost: u32) -> Work {
     let (grid, block) = (Dim3::new(ctas, 1, 1), Dim3::new(32, 1, 1));
-    let shape = LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0 };
+    let shape = LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0, cluster: None };
     Work { shape, cycles, spread: 0, requests, lost }
 }
 

@@ -22,9 +22,27 @@ impl Dim3 {
         Self { x, y, z }
     }
 
-    /// Number of points in a box of this size.
+    /// Number of points in a box of this size, or the largest number if there are more.
     pub const fn volume(self) -> u64 {
-        self.x as u64 * self.y as u64 * self.z as u64
+        (self.x as u64 * self.y as u64).saturating_mul(self.z as u64)
+    }
+
+    /// Number of boxes of size `part` in each dimension, the last ones of which may reach beyond this box.
+    pub const fn parts(self, part: Self) -> Self {
+        Self::new(self.x.div_ceil(part.x), self.y.div_ceil(part.y), self.z.div_ceil(part.z))
+    }
+
+    /// The position of point number `index`, where one box of size `part` is counted after the other. The size is a
+    /// multiple of theirs.
+    pub const fn position_by_parts(self, part: Self, index: u64) -> Self {
+        let first = self.parts(part).position(index / part.volume());
+        let within = part.position(index % part.volume());
+        Self::new(first.x * part.x + within.x, first.y * part.y + within.y, first.z * part.z + within.z)
+    }
+
+    /// The number of the point at `position` in a box of this size: the inverse of [`Dim3::position`].
+    pub const fn index(self, position: Self) -> u64 {
+        (position.z as u64 * self.y as u64 + position.y as u64) * self.x as u64 + position.x as u64
     }
 
     /// The position of point number `index` in a box of this size, x fastest.
@@ -51,6 +69,8 @@ pub struct LaunchShape {
     pub registers_per_thread: u32,
     /// Static and dynamic shared memory per CTA, in bytes.
     pub shared_bytes: u32,
+    /// CTAs of a cluster in each dimension, of launches in clusters. The grid is a multiple of it.
+    pub cluster: Option<Dim3>,
 }
 
 impl LaunchShape {
@@ -67,6 +87,22 @@ impl LaunchShape {
     /// CTAs in the grid.
     pub const fn ctas(&self) -> u64 {
         self.grid.volume()
+    }
+
+    /// CTAs of a cluster; 1 without clusters.
+    pub const fn cluster_ctas(&self) -> u64 {
+        match self.cluster {
+            Some(cluster) => cluster.volume(),
+            None => 1,
+        }
+    }
+
+    /// Position of the CTA that is number `number` in the order of execution: one cluster after the other.
+    pub const fn position(&self, number: u64) -> Dim3 {
+        match self.cluster {
+            Some(cluster) => self.grid.position_by_parts(cluster, number),
+            None => self.grid.position(number),
+        }
     }
 }
 

@@ -31,8 +31,14 @@
 //!    then completes the `mbarrier` of the transfer, which nobody has seen complete before.
 //! 6. A wait at an `mbarrier` whose phase has not completed holds its warp ([`DynInst::held`]) until
 //!    [`WarpStream::take_woken`] returns it. The timing model asks after each call that may complete a phase:
-//!    `step`, `transferred` and `exchange`.
-//! 7. [`WarpStream::prepare_cta`] precedes each [`WarpStream::start_cta`] of a stream, in the same order. The
+//!    `step`, `transferred`, `exchange` and `take_back`.
+//! 7. **Clusters**: shared memory of a CTA is its stream's, but other CTAs of its cluster may access it. If a stream asks
+//!    for it ([`WarpStream::wants_peers`]), all streams hand over the shared memory of their clusters' CTAs after the
+//!    merges ([`WarpStream::lend`]) and take it back after the exchange ([`WarpStream::take_back`]). Between the two,
+//!    operations on shared memory of other CTAs are performed, as other operations of the exchange. In `take_back`
+//!    barriers of clusters complete and mbarriers of a CTA may have, by arrivals of others: `take_woken` has the warps.
+//!    The CTAs of a cluster start in the same cycle.
+//! 8. [`WarpStream::prepare_cta`] precedes each [`WarpStream::start_cta`] of a stream, in the same order. The
 //!    slots of a CTA that has ended are not used again in the same window.
 
 use crate::{Dim3, KernelId, Pc, Space};
@@ -131,11 +137,11 @@ pub struct DynInst {
     pub sleep_cycles: u32,
     /// For waits on asynchronous copies: groups that may stay pending, or [`ALL_COPIES`].
     pub async_groups_left: u8,
-    /// The instruction waits for the exchange ([`WarpStream::exchange`]), or at an `mbarrier`
+    /// The instruction waits for the exchange ([`WarpStream::exchange`]), or at an `mbarrier` or the barrier of a cluster
     /// ([`WarpStream::take_woken`]): it is described here, but has not been performed, and its warp is not stepped
     /// before.
     pub held: bool,
-    /// Of an instruction that is held: it waits at an `mbarrier`.
+    /// Of an instruction that is held: it waits at an `mbarrier` or at the barrier of its cluster.
     pub at_mbarrier: bool,
     /// Asynchronous work that the instruction starts. Whoever steps takes it.
     pub transfer: Option<Box<Transfer>>,
@@ -300,10 +306,22 @@ pub trait WarpStream: Send {
         Ok(None)
     }
 
+    /// Whether this stream, or one that shares a cluster with it, may need shared memory of other streams' CTAs: all
+    /// streams [`lend`](WarpStream::lend) before the exchange.
+    fn wants_peers(&self) -> bool {
+        false
+    }
+
+    /// Hands over the shared memory of clusters' CTAs, after the merges.
+    fn lend(&mut self, _shared: &mut Self::Shared) {}
+
+    /// Takes it back, when all waiting operations of all streams have been performed. Barriers of clusters complete.
+    fn take_back(&mut self, _shared: &mut Self::Shared) {}
+
     /// All bytes of a transfer have arrived: its `mbarrier` is told.
     fn transferred(&mut self, _transfer: TransferId) {}
 
-    /// A warp that was held at an `mbarrier` and may be stepped again, each once. Its wait has been performed.
+    /// A warp that was held at an `mbarrier` or the barrier of its cluster and may be stepped again, each once. Its wait has been performed.
     fn take_woken(&mut self) -> Option<WarpSlot> {
         None
     }

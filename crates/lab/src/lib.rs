@@ -95,6 +95,7 @@ pub use samples::{Overview, Sample, SampleSeries};
 pub use sampling::{Began, Filled, GroupSample, How, LaunchSample, Likeness, Sampling, Time, Which};
 pub use setup::Setup;
 pub use sgmf::{FabricCompiler, Unmapped};
+pub use simulation::clusters_at_once;
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
 pub use structures::{hardware, in_order, structures};

@@ -593,7 +593,25 @@ pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), Stri
             occupancy.limiter.name()
         ));
     }
+    if shape.cluster.is_some() && gpu.sm_version < 90 {
+        return Err(format!("{name} (sm_{}) has no clusters: they need sm_90", gpu.sm_version));
+    }
+    if clusters_at_once(gpu, shape) == 0 {
+        return Err(format!(
+            "a cluster of {} such CTAs does not fit on a GPC of {} of {name}",
+            shape.cluster_ctas(),
+            counted(gpu.gpc_sms().into(), "SM")
+        ));
+    }
     Ok(())
+}
+
+/// Clusters of `shape` that a GPU can hold at a time; without clusters, CTAs.
+pub fn clusters_at_once(gpu: &GpuConfig, shape: &LaunchShape) -> u64 {
+    let (per_sm, size) = (u64::from(sm::occupancy(&gpu.sm, shape).ctas_per_sm), shape.cluster_ctas().max(1));
+    let (sms, per_gpc) = (u64::from(gpu.sm_count), u64::from(gpu.gpc_sms()));
+    let on = |sms: u64| sms * per_sm / size;
+    sms / per_gpc * on(per_gpc) + on(sms % per_gpc)
 }
 
 /// Calls the monitor at intervals and checks the limit on cycles.

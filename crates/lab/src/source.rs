@@ -223,6 +223,18 @@ impl WarpStream for Stream {
         }
     }
 
+    fn wants_peers(&self) -> bool {
+        each!(self.wants_peers())
+    }
+
+    fn lend(&mut self, shared: &mut Source) {
+        each!(self.lend(&mut shared;));
+    }
+
+    fn take_back(&mut self, shared: &mut Source) {
+        each!(self.take_back(&mut shared;));
+    }
+
     #[inline(always)]
     fn waiting(&self) -> &[Cycle] {
         each!(self.waiting())

@@ -28,6 +28,7 @@ const FOR: &[(&str, &[&str])] = &[
 ///
 /// Caches have the same keys, so that some of them have less to say in a cache that only reads.
 const ELSEWHERE: &[(&str, &str)] = &[
+    ("sms_per_gpc", "no run here is in clusters (`a_cluster_starts_at_once_on_one_gpc` in `gpu`)"),
     ("launch.max_concurrent_kernels", "kernels of a trace and of a program that are in several streams"),
     (
         "sm.shared_allocation_unit",

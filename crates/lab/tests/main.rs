@@ -8,6 +8,7 @@ mod support;
 
 mod audit;
 mod checkpoints;
+mod clusters;
 mod concurrency;
 mod contract;
 mod cooperative;

@@ -6,6 +6,7 @@ mod barriers;
 mod bulk;
 mod checks;
 mod classes;
+mod clusters;
 mod common;
 mod compiled;
 mod control;

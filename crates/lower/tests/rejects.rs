@@ -15,7 +15,7 @@ fn everything_not_executable_is_listed_at_load_with_its_place() {
   .reg .b32 %r<4>; .reg .f32 %f<8>; .reg .b64 %rd<2>;
   tex.2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [sampler, {{%f4, %f5}}];
   sured.b.add.1d.u32.trap [%rd1, {{%r1}}], %r2;
-  barrier.cluster.arrive.aligned;
+  multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;
   ret;
 }}
 "
@@ -27,7 +27,7 @@ fn everything_not_executable_is_listed_at_load_with_its_place() {
     for expected in [
         "m.ptx:8:44: error: samplers apart from their textures are not executable",
         "m.ptx:9:3: error: `sured` is not executable",
-        "m.ptx:10:3: error: `barrier.cluster.arrive.aligned` is not executable",
+        "m.ptx:10:3: error: `multimem` is not executable: it accesses the memory of several GPUs, and one is simulated",
     ] {
         assert!(error.contains(expected), "{expected}\nnot in\n{error}");
     }

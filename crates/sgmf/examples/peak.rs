@@ -93,6 +93,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         block: Dim3::new(THREADS_PER_CTA, 1, 1),
         registers_per_thread: 0,
         shared_bytes: 0,
+        cluster: None,
     };
     let params = [base as u32, (base >> 32) as u32];
     let kernel = SgmfKernel::of_graph(&mapped, shape, &params, &config, &timing)?;

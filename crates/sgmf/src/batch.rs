@@ -151,7 +151,13 @@ mod tests {
 
     fn batch() -> Batch {
         let one = Dim3::new(1, 1, 1);
-        let shape = LaunchShape { grid: one, block: Dim3::new(4, 1, 1), registers_per_thread: 0, shared_bytes: 0 };
+        let shape = LaunchShape {
+            grid: one,
+            block: Dim3::new(4, 1, 1),
+            registers_per_thread: 0,
+            shared_bytes: 0,
+            cluster: None,
+        };
         let mut batch = Batch::new(KernelId(0), &shape, 3, 0);
         (0..2).for_each(|x| batch.add(Dim3::new(x, 0, 0), CtaMemory::default()));
         batch

@@ -155,8 +155,13 @@ fn a_fault_names_kernel_and_thread() {
     let tid = graph.tid();
     let address = graph.int(Int2::MulLo32, tid, Input::Immediate(4));
     graph.load(PARAM, address, YES);
-    let shape =
-        LaunchShape { grid: Dim3::new(1, 1, 1), block: Dim3::new(32, 1, 1), registers_per_thread: 0, shared_bytes: 0 };
+    let shape = LaunchShape {
+        grid: Dim3::new(1, 1, 1),
+        block: Dim3::new(32, 1, 1),
+        registers_per_thread: 0,
+        shared_bytes: 0,
+        cluster: None,
+    };
     let params = [base as u32, (base >> 32) as u32];
     let made = mapped(vec![graph], 0);
     let kernels = [SgmfKernel::of_graph(&made, shape, &params, &bench.config, &bench.timing).expect("it fits")];
@@ -172,8 +177,13 @@ fn a_fault_names_kernel_and_thread() {
 
 #[test]
 fn a_mapping_that_is_none_of_the_fabric_is_refused() {
-    let shape =
-        LaunchShape { grid: Dim3::new(1, 1, 1), block: Dim3::new(32, 1, 1), registers_per_thread: 0, shared_bytes: 0 };
+    let shape = LaunchShape {
+        grid: Dim3::new(1, 1, 1),
+        block: Dim3::new(32, 1, 1),
+        registers_per_thread: 0,
+        shared_bytes: 0,
+        cluster: None,
+    };
     let mut graph = Graph::default();
     let tid = graph.tid();
     let sum = graph.add(tid, YES);

@@ -103,6 +103,7 @@ fn shared_memory_is_kept_by_cta_and_barriers_end_regions() {
         block: Dim3::new(THREADS, 1, 1),
         registers_per_thread: 0,
         shared_bytes: 4 * THREADS,
+        cluster: None,
     };
     let params = [base as u32, (base >> 32) as u32];
     let kernel = SgmfKernel::of_graph(&made, shape, &params, &bench.config, &bench.timing).expect("it fits");

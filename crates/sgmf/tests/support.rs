@@ -195,6 +195,7 @@ impl Bench {
             block: Dim3::new(threads, 1, 1),
             registers_per_thread: 0,
             shared_bytes: 0,
+            cluster: None,
         };
         let params = [param as u32, (param >> 32) as u32];
         let kernel = SgmfKernel::of_graph(mapped, shape, &params, &self.config, &self.timing).expect("it fits");

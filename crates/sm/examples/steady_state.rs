@@ -153,7 +153,8 @@ fn main() {
     let spec = Arc::new(CoreSpec::new(&gpu, Form::Sass, CoreOptions::default()).expect("a sound GPU"));
     let code = Arc::new(Code::new(Arc::new(program), &spec));
     let block = Dim3::new(32 * warps, 1, 1);
-    let shape = LaunchShape { grid: Dim3::new(1, 1, 1), block, registers_per_thread: 32, shared_bytes: 0 };
+    let shape =
+        LaunchShape { grid: Dim3::new(1, 1, 1), block, registers_per_thread: 32, shared_bytes: 0, cluster: None };
     let kernels = [ResidentKernel::new(code, shape, &spec)];
     let stream = Loop { lines: dynamics, iterations, at: [(0, 0); 64], number: [0; 64], started: 0 };
     let mut sm: Sm<Loop, InOrder, Silent> = Sm::new(0, spec, stream, &(), Silent);

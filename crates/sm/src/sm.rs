@@ -181,6 +181,24 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         Ok(())
     }
 
+    fn wants_peers(&self) -> bool {
+        self.decode.stream.wants_peers()
+    }
+
+    fn lend(&mut self, shared: &mut S::Shared) {
+        self.decode.stream.lend(shared);
+    }
+
+    fn take_back(&mut self, shared: &mut S::Shared) -> bool {
+        let stream = &mut self.decode.stream;
+        stream.take_back(shared);
+        while let Some(warp) = stream.take_woken() {
+            self.state.warps.exchanged.insert(warp);
+        }
+        !self.state.warps.exchanged.is_empty()
+    }
+
+    /// Decodes in cycle `now` the rest of the fetches of warps that waited.
     fn end_exchange(&mut self, now: Cycle) {
         let warps = std::mem::replace(&mut self.state.warps.exchanged, MaskOf::<D>::NONE) | self.take_woken();
         self.go_on(now, warps);

@@ -6,7 +6,13 @@ use isa::{Dim3, LaunchShape};
 use sm::{Limiter, occupancy};
 
 fn shape(threads: u32, registers_per_thread: u32, shared_bytes: u32) -> LaunchShape {
-    LaunchShape { grid: Dim3::new(1000, 1, 1), block: Dim3::new(threads, 1, 1), registers_per_thread, shared_bytes }
+    LaunchShape {
+        grid: Dim3::new(1000, 1, 1),
+        block: Dim3::new(threads, 1, 1),
+        registers_per_thread,
+        shared_bytes,
+        cluster: None,
+    }
 }
 
 #[test]

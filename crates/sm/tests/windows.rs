@@ -112,7 +112,13 @@ fn run<D: CoreDesign<Issue = Baseline>>(
     machine.set_threads(threads);
     let grid = Dim3::new(gpu.sm_count * 9 / 2, 1, 1);
     for threads in [128, 416] {
-        let shape = LaunchShape { grid, block: Dim3::new(threads, 1, 1), registers_per_thread: 32, shared_bytes: 4096 };
+        let shape = LaunchShape {
+            grid,
+            block: Dim3::new(threads, 1, 1),
+            registers_per_thread: 32,
+            shared_bytes: 4096,
+            cluster: None,
+        };
         machine.launch(ResidentKernel::new(code.clone(), shape, &spec), StreamId(0));
     }
     machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");

@@ -52,6 +52,7 @@ impl Header {
                 block: Dim3::new(1, 1, 1),
                 registers_per_thread: 0,
                 shared_bytes: 0,
+                cluster: None,
             },
             binary_version: 0,
             stream: 0,

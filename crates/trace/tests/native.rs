@@ -106,7 +106,7 @@ impl WarpStream for Scripted {
 
 fn launch() -> LaunchInfo {
     let (block, registers_per_thread, shared_bytes) = (Dim3::new(64, 1, 1), 12, 256);
-    let shape = LaunchShape { grid: GRID, block, registers_per_thread, shared_bytes };
+    let shape = LaunchShape { grid: GRID, block, registers_per_thread, shared_bytes, cluster: None };
     LaunchInfo { code: 0, shape, stream: 2, architecture: 86, timing: Form::Ptx }
 }
 

@@ -54,6 +54,7 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
         core: None,
         sm_count: reader.int("-gpgpu_n_clusters").saturating_mul(cores),
         sms_per_cluster: cores,
+        sms_per_gpc: None,
         launch: Launch {
             first_cluster: None,
             kernel_latency_cycles: Some(reader.int("-gpgpu_kernel_launch_latency")),

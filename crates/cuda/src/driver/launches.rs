@@ -21,6 +21,8 @@ impl Driver {
         let &Function { module, device, max_dynamic_shared, ref kernel, .. } =
             self.modules.function_of(request.function)?;
         let kernel = kernel.clone();
+        let shapes = (request.cluster, request.grid);
+        let cluster = self.modules.launch_cluster(&self.platform, request.function, shapes)?;
         let dim3 = |[x, y, z]: [u32; 3]| Dim3::new(x, y, z);
         if request.shared_bytes > max_dynamic_shared {
             return Err(Error::INVALID_VALUE);
@@ -28,6 +30,7 @@ impl Driver {
         let values = arguments(&*self.platform.host, &kernel, request.arguments)?;
         let args: Vec<Arg> = values.iter().cloned().map(Arg::Bytes).collect();
         let live = Launch::new(kernel, dim3(request.grid), dim3(request.block), request.shared_bytes, &args);
+        let live = live.and_then(|mut live| live.set_cluster(cluster).map(|()| live));
         let live = live.map_err(|problem| {
             self.platform.host.message(&problem.to_string());
             Error::INVALID_VALUE
@@ -35,6 +38,7 @@ impl Driver {
         if let Err(problem) = self.platform.timeline(device)?.device.check_launch(&live) {
             self.platform.host.message(&problem.to_string());
             return Err(match problem {
+                DeviceError::Shape { .. } if self.is_too_large_a_cluster(device, &live) => Error::INVALID_CLUSTER_SIZE,
                 DeviceError::Shape { .. } => Error::LAUNCH_OUT_OF_RESOURCES,
                 _ => Error::LAUNCH_FAILED,
             });
@@ -47,6 +51,13 @@ impl Driver {
             make_cooperative(&mut self.platform, device, &mut launch)?;
         }
         Ok(Arc::new(launch))
+    }
+
+    /// Whether a CTA of a launch fits on an SM of the GPU, and a cluster of them on no GPC.
+    fn is_too_large_a_cluster(&self, device: usize, launch: &Launch) -> bool {
+        let (gpu, shape) = (&self.platform.devices[device].setup.gpu, launch.shape());
+        let fits = sm::occupancy(&gpu.sm, &shape).ctas_per_sm > 0;
+        shape.cluster.is_some() && fits && lab::clusters_at_once(gpu, &shape) == 0
     }
 
     /// Notes what is open in the program, the outermost first, for launches from now on.

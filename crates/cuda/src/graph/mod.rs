@@ -14,11 +14,14 @@ use crate::memory::Memory;
 use crate::module::make_cooperative;
 use crate::platform::Platform;
 use crate::work::{KernelLaunch, Work};
+use isa::Dim3;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`.
 const ATTRIBUTE_COOPERATIVE: u32 = 2;
+/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`.
+const ATTRIBUTE_CLUSTER: u32 = 4;
 /// Maximum number of levels of graphs within graphs.
 const MOST_LEVELS: u32 = 64;
 
@@ -169,6 +172,20 @@ impl Graphs {
         if is_cooperative && !launch.cooperative {
             let (device, mut launch) = (self.get(*graph)?.device, KernelLaunch::clone(launch));
             make_cooperative(platform, device, &mut launch)?;
+            self.set_task(memory, node, Task::Work(Work::Launch(Arc::new(launch))))?;
+        }
+        if attribute == ATTRIBUTE_CLUSTER {
+            let Node { graph, task: Task::Work(Work::Launch(launch)), .. } = self.node(node)? else {
+                return Err(Error::INVALID_VALUE);
+            };
+            let (device, mut launch) = (self.get(*graph)?.device, KernelLaunch::clone(launch));
+            let side =
+                |at: usize| value.get(at..at + 4).map_or(0, |b| u32::from_le_bytes(b.try_into().unwrap_or([0; 4])));
+            let cluster = Dim3::new(side(0), side(4), side(8));
+            let is_possible = launch.live.set_cluster(Some(cluster)).is_ok();
+            if !is_possible || platform.timeline(device)?.device.check_launch(&launch.live).is_err() {
+                return Err(Error::INVALID_CLUSTER_SIZE);
+            }
             self.set_task(memory, node, Task::Work(Work::Launch(Arc::new(launch))))?;
         }
         self.nodes.get_mut(node)?.attributes.insert(attribute, value);

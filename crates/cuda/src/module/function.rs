@@ -40,7 +40,12 @@ impl Modules {
             7 => 0,
             8 => function.max_dynamic_shared as i32,
             9 => function.set.get(&9).copied().unwrap_or(-1),
-            10..=15 => function.set.get(&(attribute as u32)).copied().unwrap_or(0),
+            10 => i32::from(kernel.needs_cluster || function.set.get(&10).is_some_and(|&must| must != 0)),
+            11..=13 if kernel.required_cluster.is_some() => {
+                let cluster = kernel.required_cluster.unwrap_or(Dim3::new(0, 0, 0));
+                [cluster.x, cluster.y, cluster.z][attribute as usize - 11] as i32
+            }
+            11..=15 => function.set.get(&(attribute as u32)).copied().unwrap_or(0),
             _ => return Err(Error::INVALID_VALUE),
         })
     }
@@ -67,6 +72,8 @@ impl Modules {
                 }
                 function.max_dynamic_shared = bytes;
             }
+            11..=13 if function.kernel.required_cluster.is_some() => return Err(Error::NOT_PERMITTED),
+            11..=13 if value < 0 => return Err(Error::INVALID_VALUE),
             9..=15 => {
                 function.set.insert(attribute as u32, value);
             }
@@ -94,6 +101,7 @@ impl Modules {
             block: Dim3::new(threads, 1, 1),
             registers_per_thread: kernel.registers.per_thread,
             shared_bytes,
+            cluster: None,
         };
         Ok(if fits { sm::occupancy(&gpu.sm, &shape).ctas_per_sm } else { 0 })
     }

@@ -29,6 +29,8 @@ pub struct Request {
     pub arguments: Arguments,
     /// All CTAs must be on the GPU at the same time.
     pub cooperative: bool,
+    /// CTAs of a cluster in each dimension, if it is to be in clusters.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// The bytes of each argument.

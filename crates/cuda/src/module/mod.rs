@@ -1,5 +1,6 @@
 //! Modules: PTX, cubins and fat binaries.
 
+mod cluster;
 mod function;
 mod launch;
 mod linker;

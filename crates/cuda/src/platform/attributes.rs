@@ -175,6 +175,8 @@ fn of_support(sm: u32, attribute: i32) -> Option<i32> {
         40 => 2,
         // Managed memory during kernels, preemption, cooperative launches.
         89 | 90 | 95 => of_generation(sm, 60, 1, 0),
+        // Launches in clusters.
+        120 => of_generation(sm, 90, 1, 0),
         // Values of 64 bits in streams, and waits for a bit that is 0.
         122 | 123 => 1,
         126 => 1,
@@ -240,6 +242,7 @@ mod tests {
     fn volta_and_ampere_share_more_memory_and_fermi_less() {
         assert_eq!(attributes("titanv", &[8, 81, 97, 111, 95]), [49_152, 98_304, 98_304, 0, 1]);
         assert_eq!(attributes("rtx3070", &[8, 81, 97, 111, 87]), [49_152, 102_400, 101_376, 1024, 64]);
+        assert_eq!((attributes("h100", &[120]), attributes("a100", &[120])), (vec![1], vec![0]));
         assert_eq!(attributes("gtx480", &[5, 8, 95, 21, 87]), [65_535, 49_152, 0, 65_536, 2]);
     }
 }

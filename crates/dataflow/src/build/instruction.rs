@@ -71,7 +71,7 @@ impl Builder<'_> {
             (Some(Anew::Uniform(input)), ..) => input,
             (_, Some(value), _) => self.draft.inject(value),
             (_, _, Some(uniform)) => self.program.uniforms.get(uniform),
-            _ => Input::Immediate((special == Special::One).into()),
+            _ => Input::Immediate(0),
         }
     }
 

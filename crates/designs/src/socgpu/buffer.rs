@@ -412,7 +412,7 @@ mod tests {
             let spec = CoreSpec::new(&gpu, Form::Sass, CoreOptions::default()).expect("it is consistent");
             let code = Arc::new(Code::new(Arc::new(program), &spec));
             let one = Dim3::new(1, 1, 1);
-            let shape = LaunchShape { grid: one, block: one, registers_per_thread: 16, shared_bytes: 0 };
+            let shape = LaunchShape { grid: one, block: one, registers_per_thread: 16, shared_bytes: 0, cluster: None };
             let mut slab = Slab::with_capacity(lines.len());
             let ids = (0..lines.len()).map(|order| {
                 let pc = Pc::from(order);

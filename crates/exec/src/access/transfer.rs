@@ -1,5 +1,6 @@
 //! Loads and stores as operands of operations, and the memory that they access.
 
+use crate::cluster::{ClusterPlace, Clusters};
 use crate::lanes::Reg;
 use crate::memory::{LocalMemory, SharedMemory, View};
 use isa::Space;
@@ -62,4 +63,8 @@ pub(crate) struct Spaces<'a, 'm> {
     pub params: &'a [u32],
     /// Offset of the current function's frame in local memory.
     pub frame: u32,
+    /// The CTA's place in its cluster, if clusters have any effect.
+    pub cluster: Option<ClusterPlace>,
+    /// Shared memory of the other CTAs, if the warp has the device for itself.
+    pub peers: Option<&'a mut Clusters>,
 }

@@ -11,6 +11,8 @@ pub(super) enum Refused {
     BadAddress,
     /// It needs what a reduction that has not been performed leaves.
     Unreduced,
+    /// It is to the shared memory of another CTA.
+    Elsewhere,
 }
 
 impl From<Unreduced> for Refused {
@@ -498,7 +500,8 @@ mod tests {
                 let mut memory = variable(base);
                 let mut device = View::alone(&mut memory, &reader);
                 let (shared, local) = (&mut SharedMemory::default(), &mut LocalMemory::default());
-                let mut spaces = Spaces { device: &mut device, shared, local, params: &[], frame: 0 };
+                let mut spaces =
+                    Spaces { device: &mut device, shared, local, params: &[], frame: 0, cluster: None, peers: None };
                 let old = modify(&mut spaces, Space::Global, address, size, 0, |old| old);
                 assert_eq!(old.is_some(), is_good, "atomic access to {case}");
             }

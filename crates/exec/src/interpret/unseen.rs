@@ -55,10 +55,10 @@ pub(crate) fn execute_ptx_unseen(
         out.pc = Pc(pc);
         let moved = match op {
             Op::Load(t) | Op::FrameLoad(t) => {
-                access::load::<false>(&mut file, &mut spaces!(warp, env.memory, env.cta, launch), t, out)
+                access::load::<false>(&mut file, &mut spaces!(warp, env.memory, env.cta, env.clusters, launch), t, out)
             }
             Op::Store(t) | Op::FrameStore(t) => {
-                access::store::<false>(&file, &mut spaces!(warp, env.memory, env.cta, launch), t, out)
+                access::store::<false>(&file, &mut spaces!(warp, env.memory, env.cta, env.clusters, launch), t, out)
             }
             Op::Branch { target, reconverge, polls } => {
                 if warp.stack.branch(mask, *target, *reconverge).is_err() {
@@ -123,19 +123,25 @@ pub(crate) fn execute_machine_code_unseen(
             if !compute(op, &mut file) {
                 out.pc = Pc(pc);
                 let moved = match op {
-                    Op::Load(t) | Op::FrameLoad(t) => {
-                        access::load::<false>(&mut file, &mut spaces!(warp, env.memory, env.cta, launch), t, out)
-                    }
-                    Op::Store(t) | Op::FrameStore(t) => {
-                        access::store::<false>(&file, &mut spaces!(warp, env.memory, env.cta, launch), t, out)
-                    }
+                    Op::Load(t) | Op::FrameLoad(t) => access::load::<false>(
+                        &mut file,
+                        &mut spaces!(warp, env.memory, env.cta, env.clusters, launch),
+                        t,
+                        out,
+                    ),
+                    Op::Store(t) | Op::FrameStore(t) => access::store::<false>(
+                        &file,
+                        &mut spaces!(warp, env.memory, env.cta, env.clusters, launch),
+                        t,
+                        out,
+                    ),
                     Op::Steer(Steer::Branch(target, p)) => {
                         let taken = mask & file.pred(*p);
                         executed += u64::from(mask.count_ones());
                         warp.groups.branch(taken, *target);
                         continue 'turn;
                     }
-                    Op::Steer(_) | Op::Sequence(..) | Op::MbarrierWait(_) => break 'whole,
+                    Op::Steer(_) | Op::Sequence(..) | Op::MbarrierWait(_) | Op::ClusterBarrier(_) => break 'whole,
                     _ => {
                         (out.mask, out.active) = (mask, active);
                         env.context.now = begun + u64::from(done - 1);

@@ -36,7 +36,7 @@ pub(crate) use view::{Own, View};
 
 use isa::Space;
 
-/// Size of the shared, local and param windows.
+/// Size of the local and param windows, and of what one CTA has of the shared window.
 pub const WINDOW_BYTES: u64 = 16 << 20;
 /// Distance between windows. It makes the lower half of a generic address the address within the space: code
 /// of sm_90 combines it with the upper half of the shared window.
@@ -47,6 +47,8 @@ pub const SHARED_WINDOW: u64 = WINDOW_DISTANCE;
 pub const LOCAL_WINDOW: u64 = 2 * WINDOW_DISTANCE;
 /// Generic address of the first kernel parameter.
 pub const PARAM_WINDOW: u64 = 3 * WINDOW_DISTANCE;
+/// Size of the shared window: shared memory of all CTAs of a cluster ([`crate::cluster`]).
+const SHARED_WINDOW_BYTES: u64 = WINDOW_DISTANCE;
 /// Upper bound of all windows.
 pub(crate) const WINDOWS_END: u64 = 4 * WINDOW_DISTANCE;
 
@@ -58,10 +60,11 @@ pub const MAX_LOCAL_BYTES: u32 = 512 << 10;
 #[inline(always)]
 pub const fn generic_space(address: u64) -> Space {
     const SHARED: u64 = SHARED_WINDOW / WINDOW_BYTES;
+    const SHARED_END: u64 = SHARED + SHARED_WINDOW_BYTES / WINDOW_BYTES - 1;
     const LOCAL: u64 = LOCAL_WINDOW / WINDOW_BYTES;
     const PARAM: u64 = PARAM_WINDOW / WINDOW_BYTES;
     match address / WINDOW_BYTES {
-        SHARED => Space::Shared,
+        SHARED..=SHARED_END => Space::Shared,
         LOCAL => Space::Local,
         PARAM => Space::Param,
         _ => Space::Global,

@@ -38,8 +38,9 @@ impl<C: Core> Control<C> {
         let (mut memory, mut world) = (write(&floor.memory), write(&floor.world));
         let shared = &mut *world.0;
         self.exchange_messages(floor, &mut memory);
-        let (mut waiting, mut with_ends) = (Vec::new(), Vec::new());
+        let (mut waiting, mut with_ends, mut with_peers) = (Vec::new(), Vec::new(), false);
         for (number, mut unit) in floor.units_in(&self.awake) {
+            with_peers |= unit.cores.iter().any(C::wants_peers);
             if unit.ended.is_some() {
                 with_ends.push(number);
             }
@@ -51,8 +52,11 @@ impl<C: Core> Control<C> {
                 waiting.extend(core.waiting().first().map(|&cycle| (cycle, number, place)));
             }
         }
+        if with_peers {
+            floor.each_unit().for_each(|mut unit| unit.cores.iter_mut().for_each(|core| core.lend(shared)));
+        }
         // In the order of cycles; of one cycle, in the order of cores.
-        let held = waiting.clone();
+        let mut held: Vec<_> = waiting.iter().map(|&(_, number, place)| (number, place)).collect();
         let mut queue: BinaryHeap<_> = waiting.into_iter().map(Reverse).collect();
         while let Some(Reverse((cycle, number, place))) = queue.pop() {
             if cycle >= end {
@@ -62,7 +66,18 @@ impl<C: Core> Control<C> {
             core.exchange(shared)?;
             queue.extend(core.waiting().first().map(|&cycle| Reverse((cycle, number, place))));
         }
-        for (_, number, place) in held {
+        if with_peers {
+            for (number, mut unit) in floor.each_unit().enumerate() {
+                let woken = unit.cores.iter_mut().enumerate().filter_map(|(place, core)| {
+                    // Each takes its memory back.
+                    core.take_back(shared).then_some((number, place))
+                });
+                held.extend(woken);
+            }
+            held.sort_unstable();
+            held.dedup();
+        }
+        for (number, place) in held {
             let mut unit = own(&floor.units[number]);
             unit.cores[place].end_exchange(self.now);
             unit.wake(place, self.now);
@@ -94,6 +109,7 @@ impl<C: Core> Control<C> {
             for (place, core) in unit.cores.iter_mut().enumerate() {
                 for cta in core.finished().drain(..) {
                     self.room.insert(first + place);
+                    self.has_cluster_room = true;
                     if self.dispatcher.cta_finished(cta.kernel, self.now) {
                         ended.push(cta.kernel);
                     }

@@ -111,7 +111,7 @@ fn spinning(launch: &Launch, round: &mut Round<'_>, warp: WarpSlot, blocked: boo
         sm: 0,
         warp,
         kernel: program.name.clone(),
-        cta: launch.grid.position(round.cta),
+        cta: launch.shape().position(round.cta),
         index_in_cta: warp.0,
         lanes: 0,
         steps: Vec::new(),

@@ -86,11 +86,11 @@ impl SimulatedDevice<'_> {
     fn begin_sampled(&mut self, number: u32, launch: &Launch) -> Result<Began, DeviceError> {
         let name = plain_name(launch).to_owned();
         let shape = launch.shape();
-        if launch.is_cooperative() {
+        if launch.is_cooperative() || launch.cluster().is_some() {
             self.sampler().add_timed(number, &name, &shape);
-            self.sampler().remark(format!(
-                "`{name}` is launched cooperatively: its CTAs wait for each other, so that all are timed"
-            ));
+            let how = if launch.is_cooperative() { "cooperatively" } else { "in clusters" };
+            self.sampler()
+                .remark(format!("`{name}` is launched {how}: its CTAs wait for each other, so that all are timed"));
             return Ok(Began::ToQueue);
         }
         match self.sampler().choice().clone() {

@@ -146,6 +146,7 @@ mod tests {
             block: Dim3::new(32, 1, 1),
             registers_per_thread: 16,
             shared_bytes: 0,
+            cluster: None,
         };
         let work = |amount| Work { amount, ..Work::default() };
         let (a, b, wide) = (Key::new("a", &shape(1)), Key::new("b", &shape(1)), Key::new("a", &shape(2)));

@@ -36,6 +36,9 @@ pub fn arguments(driver: &Driver, each: u64, extra: u64) -> Result<Arguments> {
 
 /// Cooperative launches among the attributes of `CUlaunchConfig`.
 const ATTRIBUTE_COOPERATIVE: u32 = 2;
+/// The shape of clusters. Of the others, none has an effect: the launches of a stream always follow each other, as
+/// programmatic serialisation permits, and there is one way to place clusters.
+const ATTRIBUTE_CLUSTER: u32 = 4;
 /// Bytes of a launch attribute: kind, padding, value of 64 bytes.
 const ATTRIBUTE_BYTES: u64 = 72;
 
@@ -48,17 +51,28 @@ pub fn shape(driver: &Driver, at: u64) -> Result<([u32; 3], [u32; 3], u32)> {
 /// Launches as a `CUlaunchConfig` says: [`shape`], stream, attributes, their number.
 pub fn launch_ex(driver: &mut Driver, config: u64, function: u64, each: u64, extra: u64) -> Result<()> {
     let (grid, block, shared_bytes) = shape(driver, config)?;
-    let (stream, attributes) = (get_u64(driver, config + 32)?, get_u64(driver, config + 40)?);
-    let count = u64::from(get_u32(driver, config + 48)?);
-    let mut cooperative = false;
+    let stream = get_u64(driver, config + 32)?;
+    let (cooperative, cluster) = attributes(driver, config)?;
+    let arguments = arguments(driver, each, extra)?;
+    driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative, cluster })
+}
+
+/// The attributes of a `CUlaunchConfig`: whether the launch is cooperative, and the shape of its clusters.
+fn attributes(driver: &Driver, config: u64) -> Result<(bool, Option<[u32; 3]>)> {
+    let (list, count) = (get_u64(driver, config + 40)?, u64::from(get_u32(driver, config + 48)?));
+    let (mut cooperative, mut cluster) = (false, None);
     for i in 0..count {
-        let attribute = attributes + i * ATTRIBUTE_BYTES;
-        if get_u32(driver, attribute)? == ATTRIBUTE_COOPERATIVE {
-            cooperative = get_u32(driver, attribute + 8)? != 0;
+        let attribute = list.wrapping_add(i * ATTRIBUTE_BYTES);
+        match get_u32(driver, attribute)? {
+            ATTRIBUTE_COOPERATIVE => cooperative = get_u32(driver, attribute + 8)? != 0,
+            ATTRIBUTE_CLUSTER => {
+                let fields = Fields(get::<12>(driver, attribute + 8)?);
+                cluster = Some([0, 4, 8].map(|at| fields.u32(at)));
+            }
+            _ => {}
         }
     }
-    let arguments = arguments(driver, each, extra)?;
-    driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative })
+    Ok((cooperative, cluster))
 }
 
 fn put_occupancy(driver: &Driver, to: u64, function: u64, threads: i32, shared: u64) -> Result<()> {
@@ -78,7 +92,7 @@ unlocked! {
             driver.platform.context_here()?;
             let arguments = arguments(driver, each, extra)?;
             let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-            driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: false })
+            driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: false, cluster: None })
         })
     }
 
@@ -90,7 +104,7 @@ unlocked! {
             driver.platform.context_here()?;
             let arguments = arguments(driver, each, 0)?;
             let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-            driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: true })
+            driver.launch(&Request { function, grid, block, shared_bytes, stream, arguments, cooperative: true, cluster: None })
         })
     }
 
@@ -114,6 +128,19 @@ api! {
             return Err(Error::INVALID_VALUE);
         }
         put_occupancy(driver, blocks, function, threads, shared)
+    }
+
+    fn cuOccupancyMaxActiveClusters(clusters: u64, function: u64, config: u64) |driver| {
+        let (_, block, shared_bytes) = shape(driver, config)?;
+        let (_, cluster) = attributes(driver, config)?;
+        let most = driver.modules.active_clusters(&driver.platform, function, (cluster, block, shared_bytes))?;
+        put(driver, clusters, most as i32)
+    }
+
+    fn cuOccupancyMaxPotentialClusterSize(ctas: u64, function: u64, config: u64) |driver| {
+        let (_, block, shared_bytes) = shape(driver, config)?;
+        let most = driver.modules.largest_cluster(&driver.platform, function, (block, shared_bytes))?;
+        put(driver, ctas, most as i32)
     }
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: u64, function: u64, blocks: i32, threads: i32) |driver| {

@@ -71,6 +71,7 @@ fn kernel(driver: &mut Driver, params: u64, form: KernelForm) -> Result<Work> {
         stream: 0,
         arguments: arguments(driver, each, extra)?,
         cooperative: false,
+        cluster: None,
     };
     driver.prepare(&request).map(Work::Launch)
 }

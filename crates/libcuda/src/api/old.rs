@@ -35,6 +35,7 @@ fn launch(driver: &mut Driver, function: u64, [width, height]: [i32; 2], stream:
         stream,
         arguments: packed,
         cooperative: false,
+        cluster: None,
     })
 }
 

@@ -192,8 +192,6 @@ crate::unsupported! {
     cuMulticastCreate
     cuMulticastGetGranularity
     cuMulticastUnbind
-    cuOccupancyMaxActiveClusters
-    cuOccupancyMaxPotentialClusterSize
     cuSignalExternalSemaphoresAsync
     cuSignalExternalSemaphoresAsync_ptsz
     cuStreamBeginCaptureToCig

@@ -63,13 +63,12 @@ const FAMILIES: &[(&[&str], Family)] = &[
     ),
     (&["bra", "brx", "call", "ret", "exit", "trap", "brkpt", "pmevent"], |f, m, o| f.control(m, o)),
     (&["mbarrier"], |f, m, o| f.mbarrier(m, o)),
+    (&["mapa", "getctarank"], |f, m, o| f.cluster_address(m, o)),
     (&["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"], |f, m, o| f.matrix(m, o)),
     (&["wgmma"], |f, m, o| f.group_matrix(m, o)),
     (
         &[
             "multimem",
-            "mapa",
-            "getctarank",
             "tensormap",
             "istypep",
             "sured",
@@ -84,7 +83,12 @@ const FAMILIES: &[(&[&str], Family)] = &[
 ];
 
 fn refused(f: &mut FunctionLowering<'_, '_>, m: &Mods<'_>, _: &[Operand]) -> Lowered<Op> {
-    Err(f.problem(format!("`{}` is not executable", m.name())))
+    let why = match m.name() {
+        "multimem" => ": it accesses the memory of several GPUs, and one is simulated",
+        "tcgen05" | "clusterlaunchcontrol" => ": no GPU of sm_100 is simulated; compile for sm_90 or an older one",
+        _ => "",
+    };
+    Err(f.problem(format!("`{}` is not executable{why}", m.name())))
 }
 
 /// An opcode of the table without a family, a family's name that is not in the table, and a name in two families do not

@@ -212,6 +212,12 @@ impl KernelBuilder<'_> {
             allocation,
             max_threads: max_threads.map(|n| n.iter().product::<u64>().min(u64::from(u32::MAX)) as u32),
             required_block: kernel.directive("reqntid").map(block),
+            required_cluster: kernel.directive("reqnctapercluster").map(block),
+            needs_cluster: kernel.directive("explicitcluster").is_some(),
+            max_cluster: kernel
+                .directive("maxclusterrank")
+                .and_then(|n| n.first())
+                .map(|&n| n.min(u64::from(u32::MAX)) as u32),
         };
         divergence::mark(&mut kernel, None);
         kernel

@@ -15,6 +15,7 @@
 
 mod body;
 mod build;
+mod cluster;
 mod control;
 mod convert;
 mod copies;

@@ -100,9 +100,10 @@ impl FunctionLowering<'_, '_> {
                 Ok(Op::Testp { d: self.pred_dst(&o[0])?, class, a: self.src(&o[1], ty)?, wide: ty == Type::F64 })
             }
             _ => {
-                let space = self.space_of(m).unwrap_or(Space::Global);
+                let of_cluster = m.has("shared::cluster");
+                let space = if of_cluster { Space::Shared } else { self.space_of(m).unwrap_or(Space::Global) };
                 self.expect(o, 2)?;
-                Ok(Op::Isspacep { d: self.pred_dst(&o[0])?, space, a: self.src(&o[1], Type::U64)? })
+                Ok(Op::Isspacep { d: self.pred_dst(&o[0])?, space, of_cluster, a: self.src(&o[1], Type::U64)? })
             }
         }
     }
@@ -126,6 +127,12 @@ impl FunctionLowering<'_, '_> {
         let ty = self.need_type(m)?;
         self.expect(o, 2)?;
         if ty == Type::Pred {
+            if let Some(special) = self.special_source(&o[1]) {
+                let (d, zero) = (self.pred_dst(&o[0])?, self.b.constant(0, false));
+                let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
+                let with = (Combine::And, Pred::TRUE);
+                return Ok(Op::Setp { test, s: [special.reg, zero], d: [d, Pred::TRUE], with });
+            }
             return Ok(Op::PredLogic(Combine::And, self.pred_dst(&o[0])?, [self.pred_src(&o[1])?, Pred::TRUE]));
         }
         let count = Self::vector_length(m);

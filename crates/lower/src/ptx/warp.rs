@@ -7,7 +7,7 @@ use exec::lanes::Pred;
 use exec::op::Op;
 use exec::operand::Destination;
 use exec::shuffle::{Redux, ShuffleMode, Vote};
-use exec::steer::{BarrierOp, Steer};
+use exec::steer::{BarrierOp, ClusterBarrier, Steer};
 use ptx::Type;
 use ptx::ast::Operand;
 
@@ -68,9 +68,11 @@ impl FunctionLowering<'_, '_> {
             }
             "bar" | "barrier" => self.barrier(m, o),
             "membar" | "fence" => {
-                let cta = m.has("cta");
+                // Proxies of one CTA's accesses: only their order is meant.
+                let cta = m.has("cta") | m.has("async") | m.has("async::generic") | m.has("mbarrier_init");
+                m.ignore(&["global", "shared::cta", "shared::cluster"]);
                 m.ignore(&["gl", "gpu", "sys", "cluster", "sc", "acq_rel", "acquire", "release", "proxy"]);
-                m.ignore_prefixed(&["alias", "async", "tensormap", "sync_restrict", "mbarrier_init"]);
+                m.ignore_prefixed(&["alias", "tensormap", "sync_restrict"]);
                 Ok(if cta { Op::FenceCta } else { Op::Fence })
             }
             "nanosleep" => {
@@ -78,7 +80,8 @@ impl FunctionLowering<'_, '_> {
                 self.expect(o, 1)?;
                 Ok(Op::Sleep(self.src(&o[0], Type::U32)?))
             }
-            // Hints about dependent launches and register counts have no effect.
+            // Grids of a stream follow each other, so that there is nothing to wait for; a warp always has the registers
+            // that its kernel was compiled for.
             _ => {
                 m.ignore(&["launch_dependents", "wait", "inc", "dec", "aligned"]);
                 m.types();
@@ -105,7 +108,10 @@ impl FunctionLowering<'_, '_> {
     fn barrier(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         m.types();
         if m.has("cluster") {
-            return Err(self.problem(format!("`{}` is not executable", m.text())));
+            m.ignore(&["aligned", "release", "relaxed", "acquire"]);
+            self.expect(o, 0)?;
+            let op = self.need(m.one_of(&[("arrive", ClusterBarrier::Arrive), ("wait", ClusterBarrier::Wait)]), m)?;
+            return Ok(Op::ClusterBarrier(op));
         }
         if m.has("warp") {
             self.expect(o, 1)?;

@@ -311,6 +311,9 @@ impl Builder<'_> {
             allocation: None,
             max_threads: function.max_threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)),
             required_block: function.required_threads.map(|[x, y, z]| Dim3::new(x, y, z)),
+            required_cluster: function.required_cluster.map(|[x, y, z]| Dim3::new(x, y, z)),
+            needs_cluster: function.needs_cluster,
+            max_cluster: function.max_cluster,
             machine: Some(MachineCode {
                 parameter_base: function.parameter_base.into(),
                 constants_base: (
@@ -323,6 +326,7 @@ impl Builder<'_> {
                 } else {
                     (PARAMETERS_ADDRESS_AT_90, PARAM_WINDOW + u64::from(function.parameter_base))
                 },
+                has_clusters: self.sm >= 90,
                 workspace_at: if self.sm < 90 { WORKSPACE_AT } else { WORKSPACE_AT_90 },
                 sequences: self.sequences,
                 functions: self.functions,

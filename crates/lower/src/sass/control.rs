@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Lowered};
 use super::operand::{copy_predicate, list, operands};
+use exec::compare::Combine;
 use exec::int::{Int1, Int2};
 use exec::kernel::{CallSite, Callee, Place, RuntimeFunction};
 use exec::lanes::{Pred, Reg};
@@ -68,6 +69,17 @@ pub(super) fn wait(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `NANOSLEEP`.
+/// `USETMAXREG`: a warp always has the registers that its kernel was compiled for, so that each request is granted.
+pub(super) fn set_registers(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    for operand in inst.shown_operands() {
+        if let SassOperand::Predicate { .. } = operand {
+            let granted = b.pred(operand)?;
+            b.emit(Op::PredLogic(Combine::And, granted, [Pred::TRUE, Pred::TRUE]));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn sleep(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, time] = operands(inst)?;
     let time = b.source(time)?;

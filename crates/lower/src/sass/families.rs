@@ -7,7 +7,7 @@ use exec::float::{Float2, Float3};
 use exec::image::FetchKind;
 use exec::int::Int1;
 use exec::op::Op;
-use exec::steer::Steer;
+use exec::steer::{ClusterBarrier, Steer};
 use isa::Space;
 use sass::decode::{SassInst, SassOp};
 
@@ -97,6 +97,9 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::EndCollective => control::end_collective(b),
         SassOp::Bar => control::cta_barrier(b, inst),
         SassOp::B2R => control::barrier_result(b, inst),
+        SassOp::UCgaBarArv => emit(b, Op::ClusterBarrier(ClusterBarrier::Arrive)),
+        SassOp::UCgaBarWait => emit(b, Op::ClusterBarrier(ClusterBarrier::Wait)),
+        SassOp::USetMaxReg => control::set_registers(b, inst),
         SassOp::MemBar => control::fence(b, inst),
         SassOp::LdGDepBar => emit(b, Op::AsyncCommit),
         SassOp::UTmaCmdFlush => emit(b, Op::BulkCommit),

@@ -364,7 +364,6 @@ pub(super) fn query_space(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let space = match inst.modifier(key::SPACE) {
         Some(QueriedSpace::Global) => Space::Global,
         Some(QueriedSpace::Local) => Space::Local,
-        // Clusters have one CTA here, whose shared memory is the cluster's.
         Some(QueriedSpace::Shared | QueriedSpace::Distributed) | None => Space::Shared,
     };
     let Address { base, wide, offset, .. } = address(b, inst, Space::Generic, *place)?;
@@ -379,6 +378,7 @@ pub(super) fn query_space(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         a = sum;
     }
     let d = b.pred(*p)?;
-    b.emit(Op::Isspacep { d, space, a });
+    let of_cluster = inst.modifier(key::SPACE) == Some(QueriedSpace::Distributed);
+    b.emit(Op::Isspacep { d, space, of_cluster, a });
     Ok(())
 }

@@ -7,7 +7,7 @@ use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use exec::op::Op;
-use exec::special::Special;
+use exec::special::{ClusterRegister, Special};
 use kit::WARP_LANES;
 use sass::decode::modifier::{Permutation, Size, key};
 use sass::decode::operand::Constant;
@@ -249,8 +249,9 @@ fn reading(number: u8) -> Option<Reading> {
         81 => Special::ClockHi,
         82 => Special::GlobalTimerLo,
         83 => Special::GlobalTimerHi,
-        // Performance monitors read 0 here; clusters have one CTA.
-        100..=115 | 136 | 255 => return Some(Value(0)),
+        136 => Special::Cluster(ClusterRegister::CtaRank),
+        // Performance monitors read 0 here.
+        100..=115 | 255 => return Some(Value(0)),
         _ => return None,
     }))
 }

@@ -11,7 +11,8 @@ use exec::op::Op;
 use exec::operand::Destination;
 use exec::shuffle::{Redux, ShuffleMode, Vote};
 use sass::decode::modifier::{self, Reduction, Shuffle, key};
-use sass::decode::{SassInst, SassOp};
+use sass::decode::operand::{Register, URZ};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
 pub(super) fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, value, lane, segment] = operands(inst)?;
@@ -88,10 +89,13 @@ pub(super) fn to_uniform(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 
 pub(super) fn elect(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, candidates] = operands(inst)?;
-    if b.pred(candidates)? != Pred::TRUE {
-        return Err("candidates by a predicate are not executable here".into());
-    }
-    let (p, value, members) = (b.pred(p)?, b.scratch(1), b.constant(!0));
+    let members = match candidates {
+        SassOperand::Register(Register { index, sign, .. }) if index == URZ && sign.invert => b.constant(!0),
+        SassOperand::Register(_) => b.int_source(candidates)?,
+        _ if b.pred(candidates)? == Pred::TRUE => b.constant(!0),
+        _ => return Err("candidates by a predicate are not executable here".into()),
+    };
+    let (p, value) = (b.pred(p)?, b.scratch(1));
     b.emit(Op::Elect { d: Some(value), p, members });
     if is_kept(d) {
         let d = b.destination(d, 1)?;

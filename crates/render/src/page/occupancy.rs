@@ -45,6 +45,7 @@ fn launch(kernel: &KernelReport) -> LaunchShape {
         block: kernel.block,
         registers_per_thread: kernel.registers_per_thread,
         shared_bytes: kernel.shared_bytes,
+        cluster: None,
     }
 }
 
@@ -236,7 +237,13 @@ mod tests {
     use super::*;
 
     fn shape(block: u32, registers_per_thread: u32, shared_bytes: u32) -> LaunchShape {
-        LaunchShape { grid: Dim3::new(1000, 1, 1), block: Dim3::new(block, 1, 1), registers_per_thread, shared_bytes }
+        LaunchShape {
+            grid: Dim3::new(1000, 1, 1),
+            block: Dim3::new(block, 1, 1),
+            registers_per_thread,
+            shared_bytes,
+            cluster: None,
+        }
     }
 
     #[test]

@@ -9,8 +9,6 @@ pub fn of(code: u16, sm: u8) -> Option<(&'static str, &'static str)> {
 
 /// The table.
 pub const ROWS: &[(u16, u8, u8, &str, &str)] = &[
-    (0x9c7, 90, 90, "UCGABAR_ARV", CLUSTER),
-    (0xdc7, 90, 90, "UCGABAR_WAIT", CLUSTER),
     (0x9a4, 90, 90, "LDGMC", MULTICAST),
     (0x9a5, 90, 90, "LDGMC", MULTICAST),
     (0xdbd, 90, 90, "STAS", REMOTE),
@@ -73,6 +71,5 @@ pub fn reserved(op: &str, field: &str, value: u64) -> Option<&'static str> {
 }
 
 const BINDLESS: &str = "texture whose handle is in a constant bank";
-const CLUSTER: &str = "barrier of a cluster";
 const MULTICAST: &str = "load through a multicast address";
 const REMOTE: &str = "access to the shared memory of another CTA of the cluster, which completes at a barrier";

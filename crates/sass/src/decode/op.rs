@@ -41,7 +41,7 @@ ops! {
     NanoSleep "NANOSLEEP", Nop "NOP", P2R "P2R", PLop3 "PLOP3.LUT", PLop3Sign "PLOP3.LUT", PmTrig "PMTRIG", PopC "POPC", PreExit "PREEXIT", Prmt "PRMT",
     QGmma "QGMMA", QMma "QMMA", QSpc "QSPC", R2P "R2P", R2Ur "R2UR", Red "RED", RedG "REDG", Redux "REDUX", Ret "RET", S2R "S2R", S2Ur "S2UR",
     Sel "SEL", Sgxt "SGXT", Shf "SHF", Shfl "SHFL", St "ST", StG "STG", StL "STL", StS "STS", StSm "STSM", SuLd "SULD.D", SuSt "SUST.D", Tex "TEX", Tld "TLD", Tld4 "TLD4", Txq "TXQ",
-    UBMsk "UBMSK", UBrev "UBREV", UFlo "UFLO", UIAdd3 "UIADD3", UIAdd364 "UIADD3.64", UIMad "UIMAD", UIMadHi "UIMAD.HI", UIMadWide "UIMAD.WIDE",
+    UBMsk "UBMSK", UCgaBarArv "UCGABAR_ARV", UCgaBarWait "UCGABAR_WAIT", USetMaxReg "USETMAXREG", UBrev "UBREV", UFlo "UFLO", UIAdd3 "UIADD3", UIAdd364 "UIADD3.64", UIMad "UIMAD", UIMadHi "UIMAD.HI", UIMadWide "UIMAD.WIDE",
     UISetP "UISETP", ULdC "ULDC", ULea "ULEA", ULop3 "ULOP3.LUT", UMov "UMOV", UP2Ur "UP2UR", UPLop3 "UPLOP3.LUT", UPLop3Sign "UPLOP3.LUT", UPopC "UPOPC",
     UPrmt "UPRMT", UR2Up "UR2UP", USel "USEL", USgxt "USGXT", USHf "USHF", VAbsDiff "VABSDIFF", VAbsDiff4 "VABSDIFF4", VHMnMx "VHMNMX", VIAdd "VIADD", VIAddMnMx "VIADDMNMX", VIMnMx "VIMNMX", VIMnMx3 "VIMNMX3", Vote "VOTE", VoteU "VOTEU",
     SyncsArrive "SYNCS.ARRIVE.TRANS64", SyncsCctl "SYNCS.CCTL.IV", SyncsExch "SYNCS.EXCH.64", SyncsPhaseChk "SYNCS.PHASECHK.TRANS64",

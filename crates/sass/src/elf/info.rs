@@ -21,6 +21,9 @@ pub(super) enum Attribute {
     ParameterBytes(u16),
     MaxThreads([u32; 3]),
     RequiredThreads([u32; 3]),
+    RequiredCluster([u32; 3]),
+    NeedsCluster,
+    MaxCluster(u32),
     Exits(Vec<u32>),
 }
 
@@ -47,6 +50,10 @@ fn read(attribute: u8, number: u16, value: Bytes) -> Result<Option<Attribute>, E
     Ok(Some(match attribute {
         0x05 if value.len() >= 12 => Attribute::MaxThreads([word(0)?, word(4)?, word(8)?]),
         0x10 if value.len() >= 12 => Attribute::RequiredThreads([word(0)?, word(4)?, word(8)?]),
+        // Found by compiling `.reqnctapercluster`, `.explicitcluster` and `.maxclusterrank`.
+        0x3d if value.len() >= 12 => Attribute::RequiredCluster([word(0)?, word(4)?, word(8)?]),
+        0x3e => Attribute::NeedsCluster,
+        0x3f if value.len() >= 4 => Attribute::MaxCluster(word(0)?),
         0x0a => Attribute::ParameterBank(value.u16(4, what)?, value.u16(6, what)?),
         0x11 => Attribute::Frame(word(0)?, word(4)?),
         0x12 => Attribute::MinStack(word(0)?, word(4)?),

@@ -155,6 +155,12 @@ pub struct ElfFunction<'a> {
     pub max_threads: Option<[u32; 3]>,
     /// Threads of a CTA in each dimension, if the source fixes them.
     pub required_threads: Option<[u32; 3]>,
+    /// CTAs that a cluster must have.
+    pub required_cluster: Option<[u32; 3]>,
+    /// A launch must be in clusters.
+    pub needs_cluster: bool,
+    /// CTAs that a cluster may have at most.
+    pub max_cluster: Option<u32>,
     /// In the order of their numbers.
     pub parameters: Vec<Parameter>,
     /// Offset of the parameters in constant bank 0.

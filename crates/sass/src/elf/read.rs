@@ -143,6 +143,9 @@ fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<
             min_stack_bytes: 0,
             max_threads: None,
             required_threads: None,
+            required_cluster: None,
+            needs_cluster: false,
+            max_cluster: None,
             parameters: Vec::new(),
             parameter_base: if sm >= 90 { 0x210 } else { 0x160 },
             parameter_bytes: 0,
@@ -206,6 +209,9 @@ fn own_attributes(function: &mut ElfFunction, section: &Section) -> Result<(), E
             Attribute::ParameterBytes(bytes) => function.parameter_bytes = bytes,
             Attribute::MaxThreads(threads) => function.max_threads = Some(threads),
             Attribute::RequiredThreads(threads) => function.required_threads = Some(threads),
+            Attribute::RequiredCluster(ctas) => function.required_cluster = Some(ctas),
+            Attribute::NeedsCluster => function.needs_cluster = true,
+            Attribute::MaxCluster(ctas) => function.max_cluster = Some(ctas),
             Attribute::Exits(exits) => function.exits = exits,
             Attribute::Registers(..) | Attribute::Frame(..) | Attribute::MinStack(..) => {}
         }

@@ -90,6 +90,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     }
 
     fn describe_wait(&self, warp: WarpSlot, stall: Stall) -> String {
+        if let Some(what) = self.decode.stream.describe_wait(warp) {
+            return what;
+        }
         let w = warp.index();
         let outstanding = self.state.warps.outstanding[w];
         match stall {
@@ -105,7 +108,6 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             Stall::Raw | Stall::RawMemory | Stall::Waw | Stall::War => {
                 format!("a register ({}), {outstanding} memory accesses being outstanding", stall.name())
             }
-            Stall::Mbarrier if let Some(awaited) = self.decode.stream.describe_wait(warp) => awaited,
             other => other.description().trim_end_matches('.').to_owned(),
         }
     }

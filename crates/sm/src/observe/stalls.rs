@@ -63,7 +63,7 @@ stalls! {
     AsyncCopy = "async_copy",
     /// Waits for a group of matrix operations of its warp group.
     MatrixGroup = "matrix_group",
-    /// Waits at an `mbarrier` for arrivals or for bytes of a transfer.
+    /// Waits at an `mbarrier` for arrivals or bytes of a transfer, or at the barrier of its cluster.
     Mbarrier = "mbarrier",
     /// Sleeps (nanosleep).
     Sleep = "sleep",

@@ -607,7 +607,7 @@ impl Bench {
         let code = Arc::new(Code::new(Arc::new(assemble(&self.lines, self.vector_registers)), &spec));
         let launch = |&shared_bytes: &u32| {
             let (grid, block) = (Dim3::new(self.ctas, 1, 1), Dim3::new(self.threads, 1, 1));
-            let shape = LaunchShape { grid, block, registers_per_thread: self.registers, shared_bytes };
+            let shape = LaunchShape { grid, block, registers_per_thread: self.registers, shared_bytes, cluster: None };
             ResidentKernel::new(code.clone(), shape, &spec)
         };
         let kernels = [self.shared_bytes].iter().chain(&self.more_launches).map(launch).collect();

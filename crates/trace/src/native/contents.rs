@@ -251,7 +251,7 @@ fn launch(cursor: &mut Cursor, bytes: &[u8], codes: usize, blocks: &[Block]) -> 
     }
     let ctas = (0..ctas).scan(Place::default(), |last, _| Some(place(cursor, bytes, blocks, last)));
     let ctas = ctas.collect::<Result<Vec<_>, _>>()?;
-    let shape = LaunchShape { grid, block, registers_per_thread, shared_bytes };
+    let shape = LaunchShape { grid, block, registers_per_thread, shared_bytes, cluster: None };
     let launch = LaunchInfo { code, shape, stream, architecture, timing };
     Ok((launch, Ran { warp_instructions, thread_instructions, ctas }))
 }

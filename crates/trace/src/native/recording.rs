@@ -189,6 +189,18 @@ impl<S: WarpStream> WarpStream for Recording<S> {
         self.stream.transferred(transfer);
     }
 
+    fn wants_peers(&self) -> bool {
+        self.stream.wants_peers()
+    }
+
+    fn lend(&mut self, shared: &mut S::Shared) {
+        self.stream.lend(shared);
+    }
+
+    fn take_back(&mut self, shared: &mut S::Shared) {
+        self.stream.take_back(shared);
+    }
+
     fn take_woken(&mut self) -> Option<WarpSlot> {
         self.stream.take_woken()
     }

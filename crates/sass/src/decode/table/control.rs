@@ -81,6 +81,16 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(UNIFORM),
+    row(
+        SassOp::Bra,
+        0x147,
+        &[2],
+        &[choice!(BRANCH: Branch, bits(32, 2), [_ (Uniform ".U") _ _])],
+        &[slot(What::UPred(24, 27)), slot(What::Target(DISTANCE_90))],
+        "branch by a uniform predicate",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(91, 1), 1), (bits(87, 4), 7)]),
     row(SassOp::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "branch")
         .sm(75, 75)
         .fixed(UNIFORM),
@@ -405,6 +415,21 @@ pub(super) const ROWS: &[Row] = &[
         "orders memory accesses",
     ),
     row(SassOp::ErrBar, 0x1ab, &[4], &[], &[], "waits for errors of earlier accesses"),
+    row(SassOp::UCgaBarArv, 0x1c7, &[4], &[], &[], "arrives at the barrier of the cluster").sm(90, 90).fixed(UNIFORM),
+    row(SassOp::UCgaBarWait, 0x1c7, &[6], &[], &[], "waits at the barrier of the cluster").sm(90, 90).fixed(UNIFORM),
+    row(
+        SassOp::USetMaxReg,
+        0x1c8,
+        &[4],
+        &[
+            modifier("kind", bits(72, 2), &[RESERVED, ".DEALLOC", ".TRY_ALLOC", RESERVED]),
+            modifier("pool", bits(74, 1), &[RESERVED, ".CTAPOOL"]),
+        ],
+        &[shown(What::UPred(81, 0), Show::Unless(bits(81, 3), 7)), imm(32, 8)],
+        "changes the number of registers of a thread",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM),
     row(SassOp::CgaErrBar, 0x1ab, &[2], &[], &[], "ERRBAR of the cluster").sm(90, 90),
     row(
         SassOp::Cctl,

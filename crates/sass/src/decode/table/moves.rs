@@ -108,7 +108,19 @@ pub(super) const ROWS: &[Row] = &[
         "uniform d = reduction of a over the warp",
     )
     .sm(80, 90),
-    row(SassOp::Elect, 0x2f, &[4], &[], &[P81, UDST, P87], "d = lowest lane that holds r; p = is it").sm(90, 90),
+    row(SassOp::Elect, 0x2f, &[4], &[], &[P81, UDST, P87], "d = lowest lane that holds r; p = is it")
+        .sm(90, 90)
+        .fixed(&[(bits(91, 1), 0)]),
+    row(
+        SassOp::Elect,
+        0x2f,
+        &[4],
+        &[],
+        &[P81, UDST, slot(What::URegInvert(24, 72))],
+        "d = lowest lane of those in a; p = is it",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(91, 1), 1)]),
     row(SassOp::R2Ur, 0x1c2, &[1], &[R2UR_OR], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(75, 90),
     row(SassOp::R2Ur, 0xca, &[1], &[R2UR_OR], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(90, 90),
     row(SassOp::S2R, 0x119, &[4], &[], &[DST, slot(What::Special)], "d = special register"),

@@ -195,7 +195,11 @@ pub(super) const ROWS: &[Row] = &[
         0x84,
         &[4, 6],
         &[BYTE_OF_SOURCE],
-        &[slot(What::AllPreds), slot(What::Shaped(24, Bits, bits(76, 2), BYTES, 122)), b(Bits)],
+        &[
+            slot(What::AllPreds),
+            slot(What::Shaped(24, Bits, bits(76, 2), BYTES, 122)),
+            shown(What::B(Bits), Show::Unless(bits(32, 32), 0xff)),
+        ],
         "predicates in mask b = bits of a",
     )
     .uniform()

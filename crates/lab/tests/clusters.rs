@@ -1,0 +1,135 @@
+//! Clusters of CTAs in time: placing, shared memory of CTAs on other SMs, the barrier.
+
+use exec::{Arg, Launch};
+use isa::Dim3;
+use lab::{HostThreads, Setup, SimulatedDevice};
+use workloads::{Device, ModuleCode, ModuleSource, ThreadRegisters};
+
+const PTX: &str = include_str!("../../lower/tests/data/sm_90/cluster.ptx");
+const CUBIN: &[u8] = include_bytes!("../../lower/tests/data/sm_90/cluster.cuda124.sm_90.cubin");
+
+fn setup(core: &str, threads: usize) -> Setup {
+    let gpu = config::load("h100").unwrap();
+    let threads = HostThreads::new(threads).shuffled(threads as u64);
+    Setup { max_cycles: Some(2_000_000), core: core.into(), threads, ..Setup::new(gpu) }
+}
+
+/// The words that `kernel` leaves, and what is reported of it.
+fn run(
+    setup: &Setup,
+    code: ModuleCode<'_>,
+    kernel: &str,
+    (cluster, ctas, threads): (u32, u32, u32),
+    words: usize,
+) -> Result<(Vec<u32>, String), String> {
+    let mut device = SimulatedDevice::new(setup).map_err(|e| e.to_string())?;
+    let module = device.load_module(&ModuleSource { name: "cluster", code }).unwrap();
+    let kernel = device.loaded(module).unwrap().kernel(kernel).map_err(|e| e.to_string())?.clone();
+    let out = device.memory().allocate("out", 4 * words.max(1) as u64).unwrap();
+    let args = vec![Arg::Pointer(out); kernel.params.len()];
+    let mut launch = Launch::new(kernel, Dim3::new(ctas, 1, 1), Dim3::new(threads, 1, 1), 0, &args).unwrap();
+    launch.set_cluster(Some(Dim3::new(cluster, 1, 1))).map_err(|e| e.to_string())?;
+    device.enqueue(0, launch, ThreadRegisters::Estimated, 0).map_err(|e| e.to_string())?;
+    device.synchronize().map_err(|e| e.to_string())?;
+    let mut bytes = vec![0; 4 * words];
+    device.memory().read(out, &mut bytes).unwrap();
+    let report = format!("{:?}", device.kernel_reports());
+    Ok((bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect(), report))
+}
+
+/// What kernel `exchange` leaves for a thread, except for the number that it draws.
+fn expected(size: u32, rank: u32, thread: u32) -> [u32; 7] {
+    let sent = |from: u32, to: u32| 1000 * from + 100_000 * to + thread;
+    let sum = |of: &dyn Fn(u32) -> u32| (0..size).fold(0_u32, |sum, k| sum.wrapping_mul(31).wrapping_add(of(k)));
+    let ranks = (0..size).fold(0_u32, |sum, k| {
+        let two = [k, k, 1].iter().fold(sum, |sum, &x| sum.wrapping_mul(31).wrapping_add(x));
+        two + if k == rank { 2 } else { 0 }
+    });
+    let sums = [sum(&|k| sent(k, rank)), sum(&|k| sent(rank, k)), sum(&|k| sent(rank, k) & 0xffff)];
+    [sums[0], sums[1], sums[2], ranks, size * 64, rank, rank]
+}
+
+fn check_exchange(context: &str, size: u32, found: &[u32]) {
+    for (cluster, rows) in found.chunks(size as usize * 64 * 8).enumerate() {
+        let mut drawn = Vec::new();
+        for (at, row) in (0..size * 64).zip(rows.chunks(8)) {
+            let (rank, thread) = (at / 64, at % 64);
+            let [a, b, c, d, draw, e, f, g] = row.try_into().unwrap();
+            let row = [a, b, c, d, e, f, g];
+            assert_eq!(row, expected(size, rank, thread), "{context}: thread {thread} of CTA {rank} of {cluster}");
+            drawn.push(draw);
+        }
+        drawn.sort_unstable();
+        assert_eq!(drawn, (0..size * 64).collect::<Vec<_>>(), "{context}: each number is drawn once");
+    }
+}
+
+#[test]
+fn ctas_on_other_sms_are_reached_alike_on_any_number_of_threads() {
+    for size in [1, 2, 4, 8, 16] {
+        let shape = (size, 3 * size, 64);
+        let words = (3 * size * 64 * 8) as usize;
+        for (name, code) in [("PTX", ModuleCode::Ptx(PTX)), ("machine code", ModuleCode::Binary(CUBIN))] {
+            for core in ["inorder", "modern"] {
+                let context = format!("{name} on {core}, clusters of {size}");
+                let alone = run(&setup(core, 1), code, "exchange", shape, words).expect(&context);
+                check_exchange(&context, size, &alone.0);
+                for threads in [2, 3] {
+                    let several = run(&setup(core, threads), code, "exchange", shape, words).unwrap();
+                    assert_eq!(several, alone, "{context}, {threads} threads");
+                }
+            }
+        }
+    }
+}
+
+/// Many more clusters than fit at a time, of a core that runs in step too.
+#[test]
+fn clusters_come_in_waves() {
+    for core in ["inorder", "ghost", "functional"] {
+        let (found, _) =
+            run(&setup(core, 1), ModuleCode::Ptx(PTX), "exchange", (8, 8 * 700, 64), 5600 * 64 * 8).unwrap();
+        check_exchange(core, 8, &found);
+    }
+}
+
+#[test]
+fn threads_that_exit_complete_the_barrier() {
+    for (name, code) in [("PTX", ModuleCode::Ptx(PTX)), ("machine code", ModuleCode::Binary(CUBIN))] {
+        for core in ["inorder", "functional"] {
+            let (found, _) = run(&setup(core, 1), code, "leave", (4, 8, 96), 8 * 96).unwrap();
+            for (at, &word) in found.iter().enumerate() {
+                let (cta, thread) = (at / 96 % 4, at % 96);
+                let expected = match (cta % 2, thread % 4) {
+                    (1, _) | (_, 1 | 3) => 1,
+                    (_, 0) => 2,
+                    _ => 3,
+                };
+                assert_eq!(word, expected, "{name} on {core}: thread {thread} of CTA {cta}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_barrier_that_cannot_complete_is_reported() {
+    for core in ["inorder", "functional"] {
+        let problem = run(&setup(core, 1), ModuleCode::Ptx(PTX), "stuck", (2, 2, 32), 0).unwrap_err();
+        let waits = "the barrier of cluster 0, as CTA 1 of 2: 32 threads have arrived, 32 have not";
+        assert!(problem.contains(waits) && problem.contains("deadlock"), "{core}: {problem}");
+    }
+}
+
+#[test]
+fn clusters_that_never_fit_are_refused() {
+    let refusal = |gpu: &str, set: &dyn Fn(&mut config::GpuConfig), cluster| {
+        let mut setup = Setup { any_architecture: true, ..setup("inorder", 1) };
+        setup.gpu = config::load(gpu).unwrap();
+        set(&mut setup.gpu);
+        run(&setup, ModuleCode::Ptx(PTX), "exchange", (cluster, cluster, 64), 0).unwrap_err()
+    };
+    let old = refusal("a100", &|_| (), 2);
+    assert!(old.contains("a100 (sm_80) has no clusters: they need sm_90"), "{old}");
+    let small = refusal("h100", &|gpu| (gpu.sms_per_gpc, gpu.sm.max_ctas) = (Some(3), 1), 4);
+    assert!(small.contains("a cluster of 4 such CTAs does not fit on a GPC of 3 SMs"), "{small}");
+}
