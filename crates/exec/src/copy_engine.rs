@@ -173,9 +173,9 @@ impl Engine<'_, '_, '_> {
         Ok(())
     }
 
-    /// Refuses a transfer to other CTAs of the cluster than this one, which is the first.
+    /// Refuses a transfer to other CTAs of the cluster than this one.
     pub fn own_cta_only(&self, ctas: u16) -> Outcome {
-        if ctas == 1 {
+        if u32::from(ctas) == 1 << self.m.cluster.map_or(0, |place| place.rank) {
             return Ok(());
         }
         let what = format!("multicast to the CTAs {ctas:#06x} of the cluster, other than this one, is not executable");

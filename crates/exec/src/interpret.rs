@@ -333,6 +333,12 @@ fn operate_rarely(
             end_transfer(env);
             done?;
         }
+        Op::TensorCopy(copy) => {
+            let mut engine = Engine { m: &mut spaces, watch: env.cta.watch.as_deref_mut(), lane: 0 };
+            let done = copy.run(&file, &mut engine, (env.ends, &mut env.cta.started), out);
+            end_transfer(env);
+            done?;
+        }
         Op::AsyncWait(groups) | Op::MatrixWait(groups) | Op::BulkWait { groups, .. } => out.async_groups_left = *groups,
         Op::Shuffle { mode, d, p, s, .. } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
         Op::Vote { kind, d, p, members, .. } => shuffle::vote_sync(&mut file, *kind, *d, *p, *members),

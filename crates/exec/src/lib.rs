@@ -48,6 +48,8 @@ pub mod steer;
 mod stream;
 mod surroundings;
 pub mod tensor;
+pub mod tensor_copy;
+pub mod tensor_map;
 mod turn;
 mod update;
 mod uses;

@@ -18,6 +18,7 @@ use crate::operand::{Destination, OperandUse, Origin, columns, reads, reads_pred
 use crate::shuffle::{Redux, ShuffleMode, Vote};
 use crate::special::Special;
 use crate::steer::{BarrierOp, ClusterBarrier, Steer};
+use crate::tensor_copy::TensorCopy;
 use crate::video::Video;
 use isa::{Control, OpClass, OpClass as C, Space, Work};
 use num::float32::TestClass;
@@ -197,6 +198,8 @@ pub enum Op {
     },
     /// Copy by the copy engine.
     BulkCopy(BulkCopy),
+    /// The same of a box of a tensor.
+    TensorCopy(TensorCopy),
     /// Closes a group of matrix operations of a warp group.
     MatrixCommit,
     /// Waits until at most this many of these groups are left.
@@ -500,6 +503,13 @@ ops! { |f|
         reads(f, [outer], columns);
         reads(f, [shared, size], 1);
         reads(f, barrier.into_iter().chain(ctas), 1);
+    }
+    TensorCopy(copy): C::Uniform, Origin::Operands, Control::Transfer => {
+        let columns = copy.columns();
+        let TensorCopy { map, operands, extra, .. } = copy;
+        reads(f, [map], 2);
+        reads(f, [operands], columns);
+        reads(f, extra, 1);
     }
     MatrixCommit {}: C::Uniform, Origin::Operands, Control::MatrixCommit => {}
     MatrixWait(_): C::Uniform, Origin::Operands, Control::MatrixWait => {}

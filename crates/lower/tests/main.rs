@@ -43,6 +43,7 @@ mod sass_moves;
 mod sass_mutants;
 mod sass_registers;
 mod sass_warp;
+mod tensor_copies;
 mod tensor_sums;
 mod timed;
 mod turns;

@@ -2,7 +2,9 @@
 //! and the timing model: windows, exchange, transfers that take time, waits.
 
 use exec::{DeviceState, Launch, LiveStream};
-use isa::{Control, CtaSlot, DynInst, Fault, StepContext, TransferId, WarpSlot, WarpStream};
+use isa::{
+    Control, CtaSlot, Dim3, DynInst, Fault, FaultKind, SourceSpot, StepContext, TransferId, WarpSlot, WarpStream,
+};
 
 /// Cycles of a window, and of a transfer.
 const WINDOW: u64 = 5;
@@ -25,10 +27,12 @@ pub fn run(state: &mut DeviceState, launch: &Launch) -> Result<Transfers, Box<Fa
         let mut pending: Vec<(u64, TransferId)> = Vec::new();
         let mut out = DynInst::default();
         while warps.iter().any(|&warp| stream.next_pc(warp).is_some()) {
+            let mut stepped = false;
             for &warp in &warps {
                 if held[warp.index()] || at_barrier[warp.index()] || stream.next_pc(warp).is_none() {
                     continue;
                 }
+                stepped = true;
                 stream.step(state, warp, StepContext { now, sm: 0 }, &mut out)?;
                 held[warp.index()] = out.held;
                 if let Some(transfer) = out.transfer.take() {
@@ -41,7 +45,13 @@ pub fn run(state: &mut DeviceState, launch: &Launch) -> Result<Transfers, Box<Fa
                 wake(&mut stream, &mut held);
             }
             if warps.iter().all(|&warp| at_barrier[warp.index()] || stream.next_pc(warp).is_none()) {
+                stepped |= at_barrier.contains(&true);
                 at_barrier.fill(false);
+            }
+            if !stepped && pending.is_empty() && stream.waiting().is_empty() {
+                let what = warps.iter().filter_map(|&warp| stream.describe_wait(warp)).collect::<Vec<_>>().join("; ");
+                let (spot, at) = (SourceSpot::default(), Dim3::new(0, 0, 0));
+                return Err(Box::new(Fault { kind: FaultKind::Other, what, spot, cta: at, thread: at, lanes: 0 }));
             }
             for (_, transfer) in pending.extract_if(.., |(end, _)| *end <= now) {
                 stream.transferred(transfer);

@@ -23,7 +23,7 @@ fn cubins(sm: u8) -> Vec<PathBuf> {
 
 /// Cubins of textures, surfaces, jumps and Hopper's instructions in more forms than the workloads have.
 fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
-    const NAMES: [&str; 39] = [
+    const NAMES: [&str; 41] = [
         "images",
         "jumptable",
         "cases",
@@ -63,6 +63,8 @@ fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
         "sm_90/cluster.debug.cuda124",
         "sm_90/small.cuda124",
         "sm_90/small.cuda130",
+        "sm_90/tensor.cuda124",
+        "sm_90/tensor.cuda130",
     ];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lower/tests/data");
     NAMES.into_iter().map(move |n| folder.join(format!("{n}.sm_{sm}.cubin"))).filter(|f| f.exists())

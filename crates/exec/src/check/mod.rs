@@ -219,7 +219,7 @@ impl Watch {
             cta.order.arrive(warp, done.out.barrier, inst.control == Control::BarrierSync);
         }
         let op = done.kernel().code.get(done.pc().index()).map(|guarded| &guarded.op);
-        if let (Some(Op::BulkCopy(_)), Some(transfer)) = (op, &done.out.transfer)
+        if let (Some(Op::BulkCopy(_) | Op::TensorCopy(_)), Some(transfer)) = (op, &done.out.transfer)
             && writes_global(transfer.kind)
         {
             transfer.runs.iter().for_each(|&(address, bytes)| memory.note_written(address, bytes.into()));

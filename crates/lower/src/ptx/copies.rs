@@ -5,12 +5,13 @@ use super::mods::Mods;
 use super::scope::Lowered;
 use exec::atomic::{AtomicOp, AtomicType};
 use exec::bulk::BulkCopy;
-use exec::int::Int2;
+use exec::int::{Int1, Int2};
 use exec::lanes::Reg;
 use exec::op::Op;
+use exec::tensor_copy::TensorCopy;
 use isa::{Space, TransferKind};
 use ptx::Type;
-use ptx::ast::{Operand, OperandKind};
+use ptx::ast::{Address, AddressBase, Operand, OperandKind};
 
 /// Operations of reductions.
 const OPERATIONS: [(&str, AtomicOp); 8] = [
@@ -37,7 +38,114 @@ impl FunctionLowering<'_, '_> {
             let groups = self.need(value.int_bits(), m)?;
             return Ok(Op::BulkWait { groups: groups.min(254) as u8, reads: m.has("read") });
         }
-        self.bulk_bytes(m, o)
+        if m.has("tensor") { self.bulk_tensor(m, o) } else { self.bulk_bytes(m, o) }
+    }
+
+    /// `cp.async.bulk.tensor` and others: the operands become those of machine code, consecutive registers.
+    fn bulk_tensor(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
+        let ranks = [("1d", 1), ("2d", 2), ("3d", 3), ("4d", 4), ("5d", 5)];
+        let rank: u8 = self.need(m.one_of(&ranks), m)?;
+        let is_im2col = m.has("im2col") | m.has("im2col_no_offs");
+        m.ignore(&["tile", "L2"]);
+        let is_prefetch = m.has("prefetch");
+        let spaces = [("shared::cluster", Space::Shared), ("shared::cta", Space::Shared), ("global", Space::Global)];
+        let reduction = m.one_of(&OPERATIONS);
+        let kind = match (&m.all_of(&spaces)[..], reduction) {
+            ([Space::Shared, Space::Global], None) => TransferKind::GlobalToShared,
+            ([Space::Global, Space::Shared], None) => TransferKind::SharedToGlobal,
+            ([Space::Global, Space::Shared], Some(_)) => TransferKind::SharedReduction,
+            _ => {
+                self.need(is_prefetch.then_some(()), m)?;
+                TransferKind::Prefetch
+            }
+        };
+        let is_load = kind == TransferKind::GlobalToShared;
+        let has_offsets = is_im2col && (is_load || is_prefetch);
+        let optional = [has_offsets, m.has("multicast::cluster"), m.has("L2::cache_hint")].map(usize::from);
+        let fixed = match kind {
+            TransferKind::GlobalToShared => 3,
+            TransferKind::Prefetch => 1,
+            _ => 2,
+        };
+        self.expect(o, fixed + optional.iter().sum::<usize>())?;
+        let OperandKind::Texture(parts) = &o[usize::from(is_load)].kind else {
+            return Err(self.problem("a tensor map and coordinates in brackets are needed here"));
+        };
+        let [map, coordinates] = &parts[..] else {
+            return Err(self.problem("a tensor map and coordinates in brackets are needed here"));
+        };
+        let map = self.tensor_map(map)?;
+        let mut words = Vec::new();
+        match kind {
+            TransferKind::GlobalToShared => words.extend([self.shared_place(&o[0])?, self.shared_place(&o[2])?]),
+            TransferKind::Prefetch => {}
+            _ => words.push(self.shared_place(&o[1])?),
+        }
+        let coordinates = self.parts(coordinates);
+        if coordinates.len() != usize::from(rank) {
+            return Err(self.problem(format!("{rank} coordinates expected here, not {}", coordinates.len())));
+        }
+        for coordinate in &coordinates {
+            words.push(self.src(coordinate, Type::S32)?);
+        }
+        let operands = self.b.new_register(words.len() as u32);
+        for (k, &word) in words.iter().enumerate() {
+            let text = "mov; an operand of the next instruction".into();
+            self.push(Op::Int1(Int1::Mov32, Reg(operands.0 + k as u16), [word]), text);
+        }
+        let mut rest = o[fixed..].iter();
+        let mut fields = Vec::new();
+        if has_offsets {
+            let offsets = rest.next().map_or_else(Vec::new, |offsets| self.parts(offsets));
+            if offsets.len() + 2 != usize::from(rank) {
+                return Err(self.problem(format!("{rank} dimensions have {} offsets", rank.saturating_sub(2))));
+            }
+            let bits = [16, 8, 5][offsets.len() - 1];
+            for (k, offset) in offsets.iter().enumerate() {
+                fields.push((self.src(offset, Type::U16)?, bits, bits * k as u32));
+            }
+        }
+        let multicast = optional[1] == 1;
+        if let Some(ctas) = rest.next().filter(|_| multicast) {
+            fields.push((self.src(ctas, Type::U16)?, 16, 16));
+        }
+        if optional[2] == 1 {
+            self.src(&o[o.len() - 1], Type::B64)?;
+        }
+        let extra = if fields.is_empty() { None } else { Some(self.packed(&fields)) };
+        let copy =
+            TensorCopy { kind, reduction, rank, im2col: is_im2col, map, operands, extra, multicast, once: false };
+        Ok(Op::TensorCopy(copy))
+    }
+
+    /// The generic address of a tensor map.
+    fn tensor_map(&mut self, o: &Operand) -> Lowered<Reg> {
+        let (base, offset) = match o.kind {
+            OperandKind::Name(name) => (name, 0),
+            OperandKind::Offset(name, offset) => (name, offset),
+            _ => return self.global_place(o),
+        };
+        let address = Address { base: AddressBase::Name(base), offset };
+        self.global_place(&Operand { kind: OperandKind::Address(address), span: o.span })
+    }
+
+    /// A register of fields: their values, bits and places.
+    fn packed(&mut self, fields: &[(Reg, u32, u32)]) -> Reg {
+        let mut sum = self.b.constant(0, false);
+        for &(value, bits, at) in fields {
+            let (all, at) = (self.b.constant((1 << bits) - 1, false), self.b.constant(at.into(), false));
+            let field = self.step(Int2::And32, [value, all]);
+            let field = self.step(Int2::Shl32, [field, at]);
+            sum = self.step(Int2::Or32, [field, sum]);
+        }
+        sum
+    }
+
+    /// The result of an operation that packs operands.
+    fn step(&mut self, op: Int2, s: [Reg; 2]) -> Reg {
+        let d = self.b.new_register(1);
+        self.push(Op::Int2(op, d, s), "packs the operands of the next instruction".into());
+        d
     }
 
     fn bulk_bytes(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {

@@ -64,12 +64,12 @@ const FAMILIES: &[(&[&str], Family)] = &[
     (&["bra", "brx", "call", "ret", "exit", "trap", "brkpt", "pmevent"], |f, m, o| f.control(m, o)),
     (&["mbarrier"], |f, m, o| f.mbarrier(m, o)),
     (&["mapa", "getctarank"], |f, m, o| f.cluster_address(m, o)),
+    (&["tensormap"], |f, m, o| f.tensormap(m, o)),
     (&["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"], |f, m, o| f.matrix(m, o)),
     (&["wgmma"], |f, m, o| f.group_matrix(m, o)),
     (
         &[
             "multimem",
-            "tensormap",
             "istypep",
             "sured",
             "tcgen05",

@@ -34,6 +34,7 @@ mod module;
 mod moves;
 mod operand;
 mod scope;
+mod tensormap;
 mod video;
 mod warp;
 

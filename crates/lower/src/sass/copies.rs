@@ -1,7 +1,8 @@
 //! Hopper's copies by the copy engine, which a warp executes once.
 //!
 //! Uniform registers of `UBLKCP` and others: the address in shared memory and, in the next register, the barrier's; the
-//! size in units of 16 bytes in the lower half of a register, the receiving CTAs in the upper half.
+//! size in units of 16 bytes in the lower half of a register, the receiving CTAs in the upper half. `UTMALDG` and others
+//! have the coordinates after the addresses, and offsets of im2col in place of the size.
 
 use super::builder::{Builder, Lowered};
 use super::memory::{atomic_op, atomic_type};
@@ -10,6 +11,7 @@ use exec::bulk::BulkCopy;
 use exec::int::Int2;
 use exec::lanes::Reg;
 use exec::op::Op;
+use exec::tensor_copy::TensorCopy;
 use isa::TransferKind;
 use sass::decode::modifier::{CopyDirection, key};
 use sass::decode::operand::{Memory, Register};
@@ -71,5 +73,29 @@ pub(super) fn bulk(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         _ => return Err("it has an unknown form".into()),
     };
     b.emit(Op::BulkCopy(BulkCopy { kind, reduction, outer, shared, barrier, size, ctas, once: true }));
+    Ok(())
+}
+
+/// `UTMALDG`, `UTMASTG`, `UTMAREDG`, `UTMAPF`.
+pub(super) fn tensor(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let (kind, head) = match inst.row.op {
+        SassOp::UTmaLdG => (TransferKind::GlobalToShared, 2),
+        SassOp::UTmaStG => (TransferKind::SharedToGlobal, 1),
+        SassOp::UTmaRedG => (TransferKind::SharedReduction, 1),
+        _ => (TransferKind::Prefetch, 0),
+    };
+    let rank = inst.modifier(key::RANK).ok_or("its number of dimensions is unknown")? as u8 + 1;
+    let (operands, map, extra) = match list(inst)[..] {
+        [operands, map] => (operands, map, None),
+        [operands, map, extra] => (operands, map, Some(b.source(extra)?)),
+        _ => return Err("it has an unknown form".into()),
+    };
+    let reduction = match inst.row.op {
+        SassOp::UTmaRedG => Some(atomic_op(inst.modifier(key::ATOMIC))?),
+        _ => None,
+    };
+    let (map, operands) = (place(b, map, 2)?, place(b, operands, head + u16::from(rank))?);
+    let (im2col, multicast) = (inst.has(key::IM2COL), inst.has(key::MULTICAST));
+    b.emit(Op::TensorCopy(TensorCopy { kind, reduction, rank, im2col, map, operands, extra, multicast, once: true }));
     Ok(())
 }

@@ -68,7 +68,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::SyncsArrive => barrier::arrive(b, inst),
         SassOp::SyncsPhaseChk => barrier::check(b, inst),
         SassOp::UBlkCp | SassOp::UBlkRed | SassOp::UBlkPf => copies::bulk(b, inst),
-        SassOp::UTmaLdG | SassOp::UTmaStG | SassOp::UTmaRedG | SassOp::UTmaPf => Err("not yet".into()),
+        SassOp::UTmaLdG | SassOp::UTmaStG | SassOp::UTmaRedG | SassOp::UTmaPf => copies::tensor(b, inst),
         SassOp::QSpc => memory::query_space(b, inst),
 
         SassOp::FAdd => float::add_f32(b, inst),

@@ -1,0 +1,284 @@
+//! Copies and reductions of boxes of tensors by the copy engine.
+
+use crate::bulk::barrier_at;
+use crate::copy_engine::{Ends, Engine, Started, add_run};
+use crate::fault::{Outcome, Stop};
+use crate::lanes::{Lanes, Reg};
+use crate::mbarrier::own_shared;
+use crate::memory::{generic_space, window_base};
+use crate::tensor_map::{ALIGNMENT, BYTES, Element, Interleave, MOST_DIMENSIONS, Place, Row, TensorMap, WORDS};
+use crate::update::{AtomicOp, AtomicType};
+use isa::{FaultKind, Space, Transfer, TransferKind};
+
+/// A `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` or `cp.async.bulk.prefetch.tensor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct TensorCopy {
+    pub kind: TransferKind,
+    /// Of a reduction.
+    pub reduction: Option<AtomicOp>,
+    /// Dimensions.
+    pub rank: u8,
+    pub im2col: bool,
+    /// Address of the map, of two columns.
+    pub map: Reg,
+    /// Consecutive columns: the address in shared memory, except of a prefetch; of a load, the barrier's; the
+    /// coordinates.
+    pub operands: Reg,
+    /// Offsets of im2col in bits 0 to 15, CTAs of the cluster that receive the data in bits 16 to 31.
+    pub extra: Option<Reg>,
+    /// The upper half of `extra` says which CTAs receive the data.
+    pub multicast: bool,
+    /// The warp executes it once, not each lane.
+    pub once: bool,
+}
+
+/// A copy of one lane.
+struct Copy {
+    map: TensorMap,
+    place: Place,
+    shared: u64,
+}
+
+impl TensorCopy {
+    /// Columns before the coordinates.
+    const fn head(&self) -> u8 {
+        match self.kind {
+            TransferKind::Prefetch => 0,
+            TransferKind::GlobalToShared => 2,
+            _ => 1,
+        }
+    }
+
+    /// Columns of the operands.
+    pub const fn columns(&self) -> u8 {
+        self.head() + self.rank
+    }
+
+    /// Executes it for the lanes of `file`; `started` receives what it starts.
+    pub(crate) fn run(
+        &self,
+        file: &Lanes<'_>,
+        engine: &mut Engine<'_, '_, '_>,
+        (ends, started): (Ends, &mut Option<Started>),
+        out: &mut isa::DynInst,
+    ) -> Outcome {
+        let mask = if self.once { file.mask & file.mask.wrapping_neg() } else { file.mask };
+        if mask == 0 {
+            return Ok(());
+        }
+        let by_group = matches!(self.kind, TransferKind::SharedToGlobal | TransferKind::SharedReduction);
+        let mut transfer = Transfer { kind: self.kind, by_group, ..Transfer::default() };
+        let (mut barriers, mut copies) = (Vec::new(), Vec::new());
+        for lane in kit::lanes(mask) {
+            engine.lane = lane;
+            let copy = self.copy(file, engine)?;
+            let bytes = copy.map.copied_bytes() as u32;
+            copy.map.walk(&copy.place, |row| {
+                add_run(&mut transfer, row.address, row.inside);
+                Ok::<_, Stop>(())
+            })?;
+            if self.kind != TransferKind::Prefetch {
+                transfer.shared_bytes += bytes;
+            }
+            if self.kind == TransferKind::GlobalToShared {
+                barriers.push((barrier_at(engine.m, file.get(self.operands.next(), lane), lane)?, bytes));
+            }
+            copies.push((lane, copy));
+        }
+        if ends != Ends::Started {
+            *started = Some(Started { barriers });
+            out.transfer = Some(Box::new(transfer));
+        }
+        for (lane, copy) in copies {
+            engine.lane = lane;
+            match self.kind {
+                TransferKind::GlobalToShared => copy.load(engine)?,
+                TransferKind::Prefetch => {}
+                _ => copy.store(engine, self.reduction)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The copy of a lane, which is possible.
+    fn copy(&self, file: &Lanes<'_>, engine: &Engine<'_, '_, '_>) -> Result<Copy, Stop> {
+        let (lane, kind) = (engine.lane, FaultKind::IllegalInstruction);
+        let operand = |k: u8| file.get::<u32>(Reg(self.operands.0 + u16::from(k)), lane);
+        let at = file.get::<u64>(self.map, lane);
+        let map = read_map(engine, at)?;
+        let fault = |what: String| engine.fault(kind, format!("tensor map at {at:#x}: {what}"));
+        if map.rank != usize::from(self.rank) {
+            return Err(fault(format!("rank {}, and the instruction is for {}", map.rank, self.rank)));
+        }
+        let is_im2col = matches!(map.shape, crate::tensor_map::Shape::Im2col { .. });
+        if is_im2col != self.im2col {
+            let [of_map, of_copy] = [is_im2col, self.im2col].map(|is| if is { "im2col" } else { "tiled" });
+            return Err(fault(format!("it is {of_map}, and the instruction is {of_copy}")));
+        }
+        if map.interleave != Interleave::None {
+            return Err(fault("interleave: copies of interleaved tensors are not executable".into()));
+        }
+        let room = u64::from(engine.m.shared.bytes().max(1 << 18));
+        if map.rows() * u64::from(map.pitch()) > room {
+            return Err(fault(format!("box: its {} bytes are more than shared memory", map.copied_bytes())));
+        }
+        let mut place = Place::default();
+        for i in 0..self.rank {
+            place.coordinates[usize::from(i)] = operand(self.head() + i) as i32;
+        }
+        if let Some(extra) = self.extra {
+            let extra = file.get::<u32>(extra, lane);
+            let bits = [16, 16, 16, 16, 8, 5][usize::from(self.rank).min(MOST_DIMENSIONS)];
+            let spatial = usize::from(self.rank).saturating_sub(2).min(3);
+            for (k, offset) in place.offsets[..spatial].iter_mut().enumerate().filter(|_| self.im2col) {
+                *offset = (extra & 0xffff) >> (bits * k) & ((1 << bits) - 1);
+            }
+            if self.multicast {
+                engine.own_cta_only((extra >> 16) as u16)?;
+            }
+        }
+        let mut shared = 0;
+        if self.kind != TransferKind::Prefetch {
+            shared = own_shared(engine.m, operand(0).into(), "a box", 1 << lane)?;
+            engine.is_multiple(shared, 128, "copy of a box: the shared address")?;
+        }
+        Ok(Copy { map, place, shared })
+    }
+}
+
+/// Reads and checks the map at a generic address.
+fn read_map(engine: &Engine<'_, '_, '_>, address: u64) -> Result<TensorMap, Stop> {
+    let space = generic_space(address);
+    let mut bytes = [0; BYTES];
+    let within = address - window_base(space);
+    engine.is_multiple(within, ALIGNMENT, "tensor map: the address")?;
+    if matches!(space, Space::Shared | Space::Local) {
+        let what = format!("tensor map at {address:#x}: it must be in global, constant or parameter memory");
+        return Err(engine.fault(FaultKind::IllegalAddress, what));
+    }
+    engine.read(space, within, &mut bytes)?;
+    let mut words = [0; WORDS];
+    words.iter_mut().zip(bytes.as_chunks().0).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
+    TensorMap::decode(&words)
+        .map_err(|what| engine.fault(FaultKind::IllegalInstruction, format!("tensor map at {address:#x}: {what}")))
+}
+
+/// Bytes of a unit that swizzles keep together.
+const UNIT: usize = 16;
+
+impl Copy {
+    fn load(&self, engine: &mut Engine<'_, '_, '_>) -> Outcome {
+        let mut rows: Vec<(u32, Vec<u8>)> = Vec::new();
+        let (bytes, fill) = (self.map.row_bytes() as usize, fill(&self.map));
+        self.map.walk(&self.place, |Row { shared, before, inside, address }| {
+            let mut row = fill.iter().copied().cycle().take(bytes).collect::<Vec<u8>>();
+            let within = &mut row[before as usize..][..inside as usize];
+            engine.read(Space::Global, address, within)?;
+            convert(self.map.element, within);
+            rows.push((shared, row));
+            Ok::<_, Stop>(())
+        })?;
+        for (shared, row) in rows {
+            self.each_unit(shared, row.len(), |from, at| engine.write(Space::Shared, at, &row[from]))?;
+        }
+        Ok(())
+    }
+
+    fn store(&self, engine: &mut Engine<'_, '_, '_>, reduction: Option<AtomicOp>) -> Outcome {
+        let bytes = self.map.row_bytes() as usize;
+        let reduction = match reduction {
+            Some(op) => {
+                Some((op, self.reduced_type(op).map_err(|what| engine.fault(FaultKind::IllegalInstruction, what))?))
+            }
+            None => None,
+        };
+        self.map.walk(&self.place, |Row { shared, before, inside, address }| {
+            if inside == 0 {
+                return Ok(());
+            }
+            let mut row = vec![0; bytes];
+            self.each_unit(shared, bytes, |to, at| engine.read(Space::Shared, at, &mut row[to]))?;
+            let within = &row[before as usize..][..inside as usize];
+            match reduction {
+                Some(reduction) => engine.reduce(Space::Global, address, within, reduction),
+                None => engine.write(Space::Global, address, within),
+            }
+        })
+    }
+
+    /// Calls `f` for the units of a row: its part, and the place in shared memory.
+    fn each_unit(
+        &self,
+        shared: u32,
+        bytes: usize,
+        mut f: impl FnMut(std::ops::Range<usize>, u64) -> Outcome,
+    ) -> Outcome {
+        let first = self.shared + u64::from(shared);
+        if self.map.swizzle.span().is_none() {
+            return f(0..bytes, first);
+        }
+        (0..bytes)
+            .step_by(UNIT)
+            .try_for_each(|at| f(at..bytes.min(at + UNIT), self.map.swizzle.place(first + at as u64)))
+    }
+
+    /// The type as which elements are reduced.
+    fn reduced_type(&self, op: AtomicOp) -> Result<AtomicType, String> {
+        use AtomicOp::{Add, Dec, Inc, Max, Min};
+        let ty = match self.map.element {
+            Element::U32 => AtomicType::U32,
+            Element::S32 => AtomicType::S32,
+            Element::U64 => AtomicType::U64,
+            Element::S64 => AtomicType::S64,
+            Element::F16 => AtomicType::F16,
+            Element::Bf16 => AtomicType::Bf16,
+            Element::F32 | Element::F32Ftz | Element::Tf32 | Element::Tf32Ftz => AtomicType::F32,
+            Element::F64 => AtomicType::F64,
+            Element::U8 | Element::U16 => return Err("elements of 8 or 16 bits cannot be reduced".into()),
+        };
+        let is_good = match ty {
+            AtomicType::F32 | AtomicType::F64 => op == Add,
+            AtomicType::F16 | AtomicType::Bf16 => matches!(op, Add | Min | Max),
+            AtomicType::U32 => true,
+            _ => !matches!(op, Inc | Dec),
+        };
+        if is_good {
+            Ok(ty)
+        } else {
+            Err(format!("the reduction {op:?} of elements {:?} does not exist", self.map.element))
+        }
+    }
+}
+
+/// An element outside the tensor.
+fn fill(map: &TensorMap) -> Vec<u8> {
+    let bytes = map.element.bytes() as usize;
+    let mut fill = vec![0; bytes];
+    if map.fills_nan && map.element.is_float() {
+        fill.fill(0xff);
+        fill[bytes - 1] = 0x7f;
+    }
+    fill
+}
+
+/// What a load makes of elements.
+fn convert(element: Element, bytes: &mut [u8]) {
+    let (flush, round) = match element {
+        Element::F32Ftz => (true, false),
+        Element::Tf32 => (false, true),
+        Element::Tf32Ftz => (true, true),
+        _ => return,
+    };
+    for element in bytes.as_chunks_mut::<4>().0 {
+        let mut word = u32::from_le_bytes(*element);
+        let exponent = word >> 23 & 0xff;
+        if flush && exponent == 0 {
+            word &= 1 << 31;
+        }
+        if round && exponent != 0xff {
+            word = word.wrapping_add(1 << 12);
+        }
+        *element = (if round { word & !0x1fff } else { word }).to_le_bytes();
+    }
+}
