@@ -184,7 +184,7 @@ fn positions(case: &Case, random: &mut Random) -> (Vec<Vec<usize>>, Vec<u32>) {
     let mut positions = vec![Vec::new(); ROWS];
     // Nibbles of a row in the order of k: two elements of four, or one of two.
     let per_nibble = if case.a == Element::Tf32 { 2 } else { 4 };
-    for row in 0..ROWS {
+    for (row, positions) in positions.iter_mut().enumerate() {
         for nibble in 0..case.length() / per_nibble {
             let pairs = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)];
             let (chosen, bits): (Vec<usize>, u32) = if per_nibble == 2 {
@@ -194,7 +194,7 @@ fn positions(case: &Case, random: &mut Random) -> (Vec<Vec<usize>>, Vec<u32>) {
                 let (first, second) = pairs[random.below(6) as usize];
                 (vec![first as usize, second as usize], first | second << 2)
             };
-            positions[row].extend(chosen.iter().map(|at| nibble * per_nibble + at));
+            positions.extend(chosen.iter().map(|at| nibble * per_nibble + at));
             // The row of the warp, and the threads of four with the metadata.
             let (warp, row) = (row / 16, row % 16);
             let (thread, shift) = if case.a.bits() == 8 {
@@ -325,13 +325,13 @@ fn check(modules: &[(&str, Loaded)], kernel: &str, random: &mut Random) {
         let own = own_registers(&case, &a, &metadata);
         for adds in [true, false] {
             let mut expected = vec![0; sums.len()];
-            for row in 0..ROWS {
+            for (row, positions) in positions.iter().enumerate() {
                 for col in 0..case.columns {
                     let (thread, register, shift) = holder(&case, row, col);
                     let at = thread * case.registers() + register;
                     let keep = if case.d == Element::F16 { 0xffff } else { u32::MAX };
                     let c = if adds { sums[at] >> shift & keep } else { 0 };
-                    let b: Vec<u32> = positions[row].iter().map(|&k| b.rows[col][k]).collect();
+                    let b: Vec<u32> = positions.iter().map(|&k| b.rows[col][k]).collect();
                     expected[at] |= reference(&case, &a.rows[row], &b, c) << shift;
                 }
             }
@@ -547,7 +547,7 @@ fn incomplete_warps_and_groups_fault() {
         (&multiply("a", "p"), 128, Some("its predicate `scale-d` differs between lanes of the warp")),
         (&by_lane, 128, Some("the descriptor of B differs between lanes of the warp")),
     ] {
-        let loaded = load("k", &kernel(body), options()).unwrap();
+        let loaded = load("k", kernel(body), options()).unwrap();
         let code = loaded.kernel("k").unwrap().clone();
         let mut state = DeviceState::default();
         state.load(&loaded.module).unwrap();
