@@ -7,10 +7,14 @@
 //!
 //! **Sparse.** Of four adjacent elements of a row two are stored (of tf32, of two one). Four bits of metadata say which:
 //! the positions of the two, lower bits first; for tf32 `0b0100` is the first element and `0b1110` the second. Other
-//! values have no defined meaning: here each stored element meets the element of B at its position. Of elements of 16
-//! and 32 bits lanes 0 and 1 of each four hold the metadata if the selector is 0, lanes 2 and 3 if it is 1: the first for
-//! the first half of the row, low half for row `lane / 4`, high half for the row 8 below. Of elements of 8 bits lanes 0
-//! and 1 hold the first half of these two rows, and lanes 2 and 3 the second half.
+//! values have no defined meaning: here each stored element meets the element of B at its position.
+//!
+//! | elements | lanes of each four | bits of the row `lane / 4`, and of the row 8 below it |
+//! | --- | --- | --- |
+//! | 16 and 32 bits | selector 0: lane 0 the first half of a row, lane 1 the second; selector 1: lanes 2 and 3 | low 16, high 16 |
+//! | 8 bits | lanes 0 and 1 the first half of a row, lanes 2 and 3 the second | even lanes, odd lanes |
+//!
+//! Source: the layouts of metadata in CUTLASS's `cute/atom/mma_traits_sm90_gmma_sparse.hpp`.
 
 use super::fragment::Element;
 use super::multiply::Multiply;

@@ -1,7 +1,7 @@
 //! Matrix multiplication by a warp group: `HGMMA`, `QGMMA`, `IGMMA`, `BGMMA`.
 //!
-//! `gdesc[UR4]` is a group of four uniform registers: the descriptor of A and that of B. If A comes from registers, the
-//! first two are not read.
+//! `gdesc[UR4]` is a group of four uniform registers with the descriptors of A and B. If A comes from registers, the first
+//! two are not read.
 //!
 //! Compilers end a group of instructions by one whose result RZ discards; it has no effect.
 
