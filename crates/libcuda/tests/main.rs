@@ -3,3 +3,4 @@
 mod library;
 mod programs;
 mod symbols;
+mod tensor_maps;

@@ -20,5 +20,6 @@ mod peer;
 mod pointer;
 mod pool;
 mod stream;
+mod tensor;
 mod texture;
 mod unsupported;

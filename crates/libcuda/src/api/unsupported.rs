@@ -203,10 +203,7 @@ crate::unsupported! {
     cuStreamGetDevResource
     cuStreamGetDevResource_ptsz
     cuStreamGetGreenCtx
-    cuTensorMapEncodeIm2col
     cuTensorMapEncodeIm2colWide
-    cuTensorMapEncodeTiled
-    cuTensorMapReplaceAddress
     cuTensorMapSetAllocationClass
     cuVDPAUCtxCreate
     cuVDPAUCtxCreate_v2
