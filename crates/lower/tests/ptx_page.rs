@@ -9,11 +9,51 @@ use std::fmt::Write;
 /// The newest target among the described GPUs.
 const NEWEST_GPU: u32 = 90;
 
+/// The operands of a spelling, also of forms of tensors, which the table leaves open.
+fn operands(spelling: &Spelling) -> Option<String> {
+    if let Some(operands) = &spelling.operands {
+        return Some(operands.join(", "));
+    }
+    let opcode = &spelling.opcode;
+    let has = |modifier: &str| opcode.split('.').any(|part| part == modifier);
+    if let Some(replace) = opcode.strip_prefix("tensormap.replace.tile.") {
+        let field = replace.split('.').next()?;
+        let place = if has("shared::cta") { "[sv]" } else { "[%u64_1]" };
+        return Some(match field {
+            "global_address" => format!("{place}, %b64_1"),
+            "global_stride" => format!("{place}, 1, %b64_1"),
+            "box_dim" | "global_dim" | "element_stride" => format!("{place}, 1, %b32_1"),
+            "rank" => format!("{place}, %b32_1"),
+            _ => format!("{place}, 1"),
+        });
+    }
+    if opcode.starts_with("tensormap.cp_fenceproxy") {
+        return Some("[%u64_1], [sv], 128".into());
+    }
+    let rank = (1..=5).find(|n| has("tensor") && has(&format!("{n}d")))?;
+    let list = |register: &str, count: usize| {
+        let registers: Vec<String> = (1..=count).map(|n| format!("%{register}_{n}")).collect();
+        format!("{{{}}}", registers.join(", "))
+    };
+    let map = format!("[%u64_1, {}]", list("s32", rank));
+    let mut operands = match (has("prefetch"), has("bulk_group")) {
+        (true, _) => vec![map],
+        (_, true) => vec![map, "[sv]".into()],
+        _ => vec!["[sv]".into(), map, "[sv]".into()],
+    };
+    if has("im2col") && !has("bulk_group") {
+        operands.push(list("u16", rank.saturating_sub(2).max(1)));
+    }
+    operands.extend(has("multicast::cluster").then(|| "%u16_8".into()));
+    operands.extend(has("L2::cache_hint").then(|| "%b64_1".into()));
+    Some(operands.join(", "))
+}
+
 /// For each spelling whether a kernel with it can run; `None` if the form leaves its operands open.
 fn executable(spellings: &[&Spelling]) -> Vec<Option<bool>> {
     let mut verdicts = vec![None; spellings.len()];
     let mut by_needs = BTreeMap::<Needs, Vec<usize>>::new();
-    for (i, spelling) in spellings.iter().enumerate().filter(|(_, s)| s.operands.is_some()) {
+    for (i, spelling) in spellings.iter().enumerate().filter(|(_, s)| operands(s).is_some()) {
         let needs = Needs { sm: spelling.needs.sm.max(20), ..spelling.needs };
         let version = needs.version.max((3, 0)).max(needs.target_version());
         by_needs.entry(Needs { version, ..needs }).or_default().push(i);
@@ -23,7 +63,7 @@ fn executable(spellings: &[&Spelling]) -> Vec<Option<bool>> {
         let ((major, minor), target) = (needs.version, needs.target());
         let mut text = format!(".version {major}.{minor}\n.target {target}\n.address_size 64\n{items}");
         for &i in &all {
-            let operands = spellings[i].operands.as_ref().map_or(String::new(), |o| o.join(", "));
+            let operands = operands(spellings[i]).unwrap_or_default();
             let list = if operands.contains("LIST") { "LIST: .branchtargets DONE;\n" } else { "" };
             let opcode = &spellings[i].opcode;
             writeln!(text, ".entry k{i}(.param .u64 pv)\n{{\n{body}{list}{opcode} {operands};\nDONE: ret;\n}}")

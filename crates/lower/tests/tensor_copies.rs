@@ -117,7 +117,7 @@ fn elements(case: &Case) -> Vec<(usize, Option<usize>)> {
         if let Some(span) = span {
             // Unit u of row r of 128 bytes goes to u xor r, of which the width keeps some bits.
             let (unit, line) = (shared / 16 % 8, shared / 128);
-            let moved = unit ^ (line % 8 & (i64::from(span) / 16 - 1));
+            let moved = unit ^ ((line % 8) & (i64::from(span) / 16 - 1));
             shared = line * 128 + moved * 16 + shared % 16;
         }
         let inside = (0..rank).all(|k| at[k] >= 0 && at[k] < map.sizes[k] as i64);
