@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod bounds;
+mod causes;
 mod checkpoints;
 mod commands;
 mod common;

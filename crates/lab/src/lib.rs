@@ -17,6 +17,7 @@
 //! | `designs`, `core_name`, `for_core` | the core designs, their names and parameters, work with one by its name |
 //! | `cores` | builds a machine of any design |
 //! | `checkpoint` | what is kept of a run between kernels, and the way back to it |
+//! | [`diagnosis`] | why a run takes the time it takes: roofs and rules |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
 //! | `sampling` | what of a run is simulated in time, and what is inferred of the rest |
 //! | `simulation` | machine, launches, meter and monitor together |
@@ -35,6 +36,7 @@ mod cores;
 pub mod design_cost;
 mod designs;
 mod device;
+pub mod diagnosis;
 mod early_reads;
 pub mod energy;
 mod engine;

@@ -106,6 +106,8 @@ pub struct Accesses {
     pub excess_sectors: u64,
     /// Cycles that conflicts between banks of shared memory, or different words of constants, take.
     pub conflict_cycles: u64,
+    /// Passes through the banks of shared memory beyond those that the bytes of all active lanes fill.
+    pub excess_passes: u64,
     /// Transactions of loads and atomics by the level that their data came from.
     #[serde(flatten)]
     pub served: Served,
@@ -242,6 +244,7 @@ impl KernelProfile {
                     sectors: row.memory.sectors,
                     excess_sectors: row.memory.sectors.saturating_sub(row.memory.sectors_needed),
                     conflict_cycles: row.memory.conflict_cycles,
+                    excess_passes: row.memory.excess_passes,
                     served: Served::new(levels, row.memory.served),
                 }),
                 energy: prices.map(|prices| prices.of(counted, pc, row)),

@@ -1,5 +1,6 @@
 //! The report of a run: one typed schema for the text and the JSON.
 
+use crate::diagnosis::Diagnosis;
 use crate::grouping::Grouping;
 use crate::memory_checks::MemoryChecks;
 use crate::packed::{self, PackedStats};
@@ -297,6 +298,9 @@ pub struct Report {
     /// Findings about memory accesses, if they were checked.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub memory_checks: Option<MemoryChecks>,
+    /// Why it took the time it took; absent for cores that are not SMs or have no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<Diagnosis>,
     /// Time and memory of the simulation on this machine.
     pub host: HostFigures,
 }

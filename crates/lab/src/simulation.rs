@@ -1,6 +1,7 @@
 //! A simulation: a machine with its launches, meter and monitor, and the report.
 
 use crate::checkpoint::Keeper;
+use crate::diagnosis;
 use crate::engine::{Engine, LaunchCode, Step};
 use crate::listing::SourcePlace;
 use crate::memory_checks::{self, MemoryChecks};
@@ -523,7 +524,7 @@ impl<'m> Simulation<'m> {
         }
         let overview = self.overview.then(|| self.over_time(rest));
         let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
-        Report {
+        let report = Report {
             schema: 2,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             workload,
@@ -556,7 +557,9 @@ impl<'m> Simulation<'m> {
             profile: self.profile(),
             sampling: self.sampler.as_ref().map(|sampler| sampler.report()),
             timelines,
-        }
+            diagnosis: None,
+        };
+        Report { diagnosis: diagnosis::of(&report, &self.setup.gpu), ..report }
     }
 }
 

@@ -216,9 +216,12 @@ fn lines(shown: &[LineProfile<'_>], slots: u64, energy: Option<f64>) -> Table {
         ("slots", Align::Right),
         ("", Align::Left),
         ("issued", Align::Right),
+        ("lanes", Align::Right),
         ("waited", Align::Right),
         ("for", Align::Left),
+        ("awaited", Align::Right),
         ("energy", Align::Right),
+        ("memory", Align::Left),
         ("line", Align::Left),
         ("", Align::Left),
     ]);
@@ -229,14 +232,23 @@ fn lines(shown: &[LineProfile<'_>], slots: u64, energy: Option<f64>) -> Table {
             percent(line.slots(), slots),
             bar(line.slots(), longest),
             number::count(line.instructions.iter().map(|i| i.issues).sum()),
+            ratio(line.instructions.iter().map(|i| i.lanes).sum(), line.instructions.iter().map(|i| i.issues).sum()),
             percent(stalls.iter().map(|(_, slots)| slots).sum(), slots),
             reasons(&stalls),
+            percent(line.instructions.iter().map(|i| i.caused()).sum(), slots),
             energy.map_or_else(|| number::ABSENT.to_owned(), |all| share(line_joules(line), all)),
+            line_memory(line),
             line.source.map_or_else(|| "unknown".to_owned(), place),
             line.source.and_then(|source| source.text.clone()).unwrap_or_default(),
         ]);
     }
     table
+}
+
+/// Accesses of the instruction of a line that moves most sectors or, without such, takes most passes.
+fn line_memory(line: &LineProfile<'_>) -> String {
+    let accesses = line.instructions.iter().filter_map(|i| i.memory.as_ref());
+    accesses.max_by_key(|m| (m.sectors, m.transactions)).map_or_else(String::new, memory)
 }
 
 /// A histogram with a bar for each power of two: the power that the cycles are below, and the number of issues.
@@ -352,6 +364,9 @@ pub(crate) fn memory(m: &Accesses) -> String {
         parts.push(format!("{} sectors", ratio(m.sectors, m.accesses)));
     } else if m.transactions > m.accesses {
         parts.push(format!("{} passes", ratio(m.transactions, m.accesses)));
+    }
+    if m.excess_passes > 0 {
+        parts.push(format!("{} of them conflicts", percent(m.excess_passes, m.transactions)));
     }
     if m.excess_sectors > 0 {
         parts.push(format!("{} of them unused", percent(m.excess_sectors, m.sectors)));
@@ -487,8 +502,15 @@ mod tests {
         let mut counts = [0; Level::COUNT];
         (counts[Level::L1 as usize], counts[Level::Dram as usize]) = (30, 10);
         let served = Served::new(Levels::of(&config::load("rtx2060s").unwrap()), counts);
-        let all =
-            Accesses { accesses: 10, transactions: 40, sectors: 40, excess_sectors: 10, conflict_cycles: 0, served };
+        let all = Accesses {
+            accesses: 10,
+            transactions: 40,
+            sectors: 40,
+            excess_sectors: 10,
+            conflict_cycles: 0,
+            excess_passes: 0,
+            served,
+        };
         load.memory = Some(all);
         let of = |histogram: &[(u64, u64)]| Latency { mean: 99.5, p95: 250, max: 300, histogram: histogram.to_vec() };
         load.latency_by_level = vec![("L1", of(&[(27, 1), (31, 2)])), ("DRAM", of(&[(31, 1), (223, 1), (319, 6)]))];

@@ -104,6 +104,7 @@ pub fn report() -> Report {
         output: vec!["thread 0 says hello".into()],
         check: Some(CheckResult { passed: true, details: "c: 4,096 values within their bounds".into() }),
         audit: None,
+        diagnosis: None,
         profile: None,
         timelines: Vec::new(),
         grouping: None,

@@ -29,6 +29,7 @@ const PAGES: &[(&str, &str)] = pages![
     "checkpoints",
     "cli",
     "cuda",
+    "diagnosis",
     "energy",
     "experiments",
     "gpus",

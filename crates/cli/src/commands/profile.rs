@@ -3,7 +3,7 @@
 use super::run;
 use crate::failure::{Failure, Outcome};
 use crate::render::profile::{self, Detail, View};
-use crate::render::{report, slots};
+use crate::render::{diagnosis, report, slots};
 use clap::ValueEnum;
 use lab::Report;
 use request::Options;
@@ -47,6 +47,8 @@ enum Show {
     Listing,
     /// A load or atomic and a level of memory: how long it took when its data came from there
     Latencies,
+    /// A cause of the run's time that can be removed, with its line and the gain at most
+    Causes,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -73,6 +75,12 @@ pub fn run(args: &Args) -> Outcome {
 /// No kernel of the name asked for ran.
 fn text(args: &Args, options: &Options, report: &Report, failed: bool) -> Result<String, Failure> {
     let mut sections = vec![report::header(report, failed), slots::render(&report.total)];
+    if args.show == Show::Causes {
+        sections.push(diagnosis::all(report));
+        sections.retain(|section| !section.is_empty());
+        return Ok(sections.join("\n"));
+    }
+    sections.push(diagnosis::first(report));
     if let Some(counted) = &report.profile {
         let order = match args.order {
             Order::Slots => profile::Order::Slots,
@@ -84,7 +92,7 @@ fn text(args: &Args, options: &Options, report: &Report, failed: bool) -> Result
             Show::Instructions => View::Instructions,
             Show::Lines => View::Lines,
             Show::Listing => View::Listing,
-            Show::Latencies => View::Latencies,
+            Show::Latencies | Show::Causes => View::Latencies,
         };
         let chosen = run::kernels_of(options, counted)?;
         sections.push(profile::render(&chosen, Detail { view, order, most: args.lines.get() }));

@@ -12,5 +12,5 @@ pub mod page;
 #[cfg(test)]
 pub use ::render::sample;
 pub use ::render::{
-    energy, number, profile, report, scatter, slots, statistics, style, summary, table, timeline, wrap,
+    diagnosis, energy, number, profile, report, scatter, slots, statistics, style, summary, table, timeline, wrap,
 };

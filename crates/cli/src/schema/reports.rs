@@ -63,6 +63,7 @@ pub fn report() -> Value {
             ),
             ("audit", nullable(audit())),
             ("profile?", profile()),
+            ("diagnosis?", diagnosis()),
             ("sampling?", sampling()),
             ("grouping?", grouping()),
             ("memory_checks?", memory_checks()),
@@ -82,6 +83,32 @@ pub fn report() -> Value {
                     ],
                 ),
             ),
+        ],
+    )
+}
+
+/// Why a run took the time it took.
+fn diagnosis() -> Value {
+    let cause = object(
+        "A cause that can be removed.",
+        [
+            ("rule", text("Name of the rule, as in docs/diagnosis.md.")),
+            ("kernel", text("Name of the kernel; empty if the cause is of the whole run.")),
+            ("sentence", text("The cause with its figures and the gain at most.")),
+            ("remedy", text("What to try.")),
+            ("instruction", nullable(text("The instruction, of a run with a profile."))),
+            ("pc", nullable(count("Its place in the code, from 0.", ""))),
+            ("file", nullable(text("File of its line."))),
+            ("line", nullable(count("Its line, from 1.", ""))),
+            ("saved_cycles", number("Cycles that the cause costs at most.", "core cycles")),
+            ("times_faster", number("How many times as fast the kernel is without it, at most.", "")),
+        ],
+    );
+    object(
+        "Why the run took the time it took; absent for cores that are not SMs or have no time.",
+        [
+            ("limit", text("The roof that limits the longest kernel, or for what it waits.")),
+            ("causes", list("Causes that can be removed, the greatest bound first.", &cause)),
         ],
     )
 }
@@ -431,6 +458,13 @@ fn profile() -> Value {
             ("sectors", count("Sectors of 32 bytes moved.", "sectors")),
             ("excess_sectors", count("Sectors that the bytes of active lanes would not need.", "sectors")),
             ("conflict_cycles", count("Cycles that bank conflicts take.", "core cycles")),
+            (
+                "excess_passes",
+                count(
+                    "Passes through the banks of shared memory beyond those that the bytes of all active lanes need.",
+                    "passes",
+                ),
+            ),
         ]
         .map(|(key, value)| (key.to_owned(), value))
         .into_iter()

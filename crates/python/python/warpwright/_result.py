@@ -143,6 +143,24 @@ class Run:
         """Instructions of threads per core cycle."""
         return self["ipc"]
 
+    @property
+    def limit(self) -> Optional[str]:
+        """What limits the longest kernel, as a sentence; None for cores that are not SMs.
+
+        >>> import warpwright as ww
+        >>> ww.run("vectoradd", gpu="v100", progress=False).limit
+        'vectoradd is limited by ...'
+        """
+        diagnosis = self.report.get("diagnosis")
+        return None if diagnosis is None else diagnosis["limit"]
+
+    @property
+    def causes(self) -> list[dict[str, Any]]:
+        """Causes of the time that can be removed, the greatest gain first: rule, kernel, sentence, remedy, and with
+        profile=True the instruction and its line."""
+        diagnosis = self.report.get("diagnosis")
+        return [] if diagnosis is None else diagnosis["causes"]
+
     def __getitem__(self, name: str) -> Any:
         try:
             return self.statistics[name]

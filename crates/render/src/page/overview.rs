@@ -2,7 +2,8 @@
 
 use super::html::{Section, details, escaped, note, pairs};
 use super::input::Run;
-use super::{occupancy, roofline, stalls};
+use super::{occupancy, stalls};
+use crate::diagnosis::paragraph;
 use crate::energy::{POWER, TOTAL};
 use crate::number::{self, ABSENT};
 use crate::report::figure;
@@ -19,8 +20,10 @@ const MOST_LINES: usize = 200;
 pub fn section(run: &Run<'_>) -> Section {
     let report = run.report;
     let mut body = result(report) + &tiles(report);
-    let findings: Vec<String> =
-        [stalls::finding(report), roofline::finding(run), occupancy::finding(run)].into_iter().flatten().collect();
+    let limit = report.diagnosis.as_ref().map(|diagnosis| diagnosis.limit.clone());
+    let mut findings: Vec<String> =
+        report.diagnosis.iter().flat_map(|diagnosis| diagnosis.causes.iter().map(paragraph)).collect();
+    findings.extend([limit, stalls::finding(report), occupancy::finding(run)].into_iter().flatten());
     body += &list("What stands out", &findings, "findings");
     body += &list("Remarks", &report.remarks, "warn");
     body += &audit(report);

@@ -12,6 +12,7 @@ use crate::summary;
 use crate::table::Align;
 use config::{GpuConfig, Unit};
 use isa::OpClass;
+use lab::Report;
 use std::fmt::Write as _;
 use workloads::Form;
 
@@ -70,8 +71,46 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
     let legend = stack::keys(all.iter().map(|traffic| (traffic.name(), traffic.colour)));
     body += &figure("Roofline of thread instructions", &(legend + &chart(&rows[..shown], gpu, peak, fma)));
     body += &details("Figures: kernels against the roofs", &table(&rows, &all, gpu, peak));
+    body += &details("Figures: shares of the roofs in use", &shares(&rows, report, gpu));
     body += &details("Figures: the roofs", &roofs(gpu, &all, peak, fma));
     Some(Section { id: "roofline".into(), title: "Roofline".into(), body })
+}
+
+/// Each kernel and the share of each resource that it used: issue slots, units, shared memory, levels of memory.
+fn shares(rows: &[Row<'_>], report: &Report, gpu: &GpuConfig) -> String {
+    let form = report.code().unwrap_or(Form::Sass);
+    let of_rows: Vec<_> = rows.iter().map(|row| lab::diagnosis::roofs(&row.stats, gpu, form)).collect();
+    let names = of_rows.first().map_or(&[][..], |first| first);
+    let mut columns = vec![("#".to_owned(), Align::Right), ("kernel".to_owned(), Align::Name)];
+    columns.extend(names.iter().map(|roof| (roof.name.to_owned(), Align::Right)));
+    columns.extend(FLOPS.map(|(name, _)| (format!("{name} FLOP/cycle"), Align::Right)));
+    let mut table = Table::new(columns);
+    for (i, (row, roofs)) in rows.iter().zip(&of_rows).enumerate() {
+        let mut cells: Vec<Cell> = vec![(i + 1).to_string().into(), row.label.clone().into()];
+        let percent = |share: f64| Cell::number(format!("{:.1} %", share * 100.0), Some(share));
+        cells.extend(roofs.iter().map(|roof| percent(roof.share)));
+        cells.extend(FLOPS.iter().map(|(_, classes)| {
+            let rate = flops(row, classes);
+            Cell::number(number::real(rate), Some(rate))
+        }));
+        table.row(cells);
+    }
+    table.render()
+}
+
+/// Precisions, and the classes of their instructions with the floating-point operations of a lane.
+const FLOPS: [(&str, &[(OpClass, f64)]); 2] = [
+    ("FP32", &[(OpClass::FpAdd, 1.0), (OpClass::FpMul, 1.0), (OpClass::FpFma, 2.0)]),
+    ("FP64", &[(OpClass::DpAdd, 1.0), (OpClass::DpMul, 1.0), (OpClass::DpFma, 2.0)]),
+];
+
+/// Floating-point operations per core cycle of `classes`, as if each class had the kernel's mean of active lanes.
+fn flops(row: &Row<'_>, classes: &[(OpClass, f64)]) -> f64 {
+    let stats = &row.stats;
+    let operations = |(class, each): &(OpClass, f64)| stats.number(&format!("mix.{}", class.name())) * each;
+    let lanes = kit::WARP_LANES as f64 * stats.number("lane_use") / 100.0;
+    let cycles = stats.number(summary::CYCLES);
+    if cycles > 0.0 { classes.iter().map(operations).sum::<f64>() * lanes / cycles } else { 0.0 }
 }
 
 fn roofs(gpu: &GpuConfig, levels: &[Traffic], peak: f64, fma: Option<f64>) -> String {
@@ -294,22 +333,6 @@ fn point(out: &mut String, axes: &Axes, of: Point<'_>, levels: &[Traffic]) {
     if of.several && !places.is_empty() {
         let _ = write!(out, "<text x=\"{:.1}\" y=\"{:.1}\" class=\"id\">{}</text>", right + 10.0, y + 4.0, of.number);
     }
-}
-
-/// A sentence on the roof that the longest kernel is nearest to.
-pub fn finding(run: &Run<'_>) -> Option<String> {
-    if !lab::is_sm(&run.report.core) || !lab::is_timed(&run.report.core) {
-        return None;
-    }
-    let (rows, _) = kernels::rows(run.report);
-    let row = rows.first()?;
-    let (rate, n) = (row.stats.number(summary::IPC), row.stats.number(summary::THREAD_INSTRUCTIONS));
-    let peak = issue_peak(run.gpu);
-    let of_levels = levels(&row.stats, run.gpu);
-    let roofs = of_levels.iter().filter_map(|level| Some((level.name(), against(rate, n, level, peak).share?)));
-    let (name, share) = std::iter::once(("issue", rate / peak)).chain(roofs).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let verdict = if share > 0.6 { "bound by it" } else { "bound by latency or too few warps rather than by a rate" };
-    Some(format!("{} reaches {:.2} % of its nearest roof ({name}): {verdict}.", row.label, share * 100.0))
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use crate::number;
 use config::GpuConfig;
-use lab::{Stats, Value};
+use lab::Stats;
+use lab::diagnosis::{LevelPeak, level_peak};
 use mem::Level;
-use mem::coalesce::Granularity;
 
 /// The traffic of a level of memory, seen from the SM.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,27 +49,19 @@ pub fn levels(stats: &Stats, gpu: &GpuConfig) -> Vec<Traffic> {
 /// The traffic of `level`; `None` if another level's traffic includes it.
 fn of(level: Level, stats: &Stats, gpu: &GpuConfig) -> Option<Traffic> {
     let requests = |name: &str| format!("{} requests", number::short(stats.number(name)));
+    let LevelPeak { bytes, transaction, at_most, peak } = level_peak(level, stats, gpu)?;
     Some(match level {
         Level::L1 => {
-            let (l1d, sector) = (&gpu.sm.l1d, f64::from(mem::coalesce::SECTOR_BYTES));
-            let granularity = Granularity::of(gpu.sm_version, l1d.skip_global, l1d.cache.fetch_bytes());
-            let (transaction, at_most) = match granularity {
-                Granularity::Sector => (sector, false),
-                Granularity::Segment(most) => (f64::from(most), true),
-            };
-            // Cores without a coalescer count accesses to L1 only.
-            let transactions = stats.get("sm.transactions").or_else(|| stats.get("l1d.accesses"));
-            let transactions = transactions.and_then(Value::number).unwrap_or(0.0);
-            let (banks, sms) = (l1d.banks, gpu.sm_count);
+            let (banks, sms) = (gpu.sm.l1d.banks, gpu.sm_count);
             Traffic {
                 level,
                 colour: "#2e8b57",
                 requests: Some("l1d.accesses"),
                 hits: ("l1d.hit_rate", "hits"),
                 line: requests("l1d.accesses"),
-                bytes: transactions * transaction,
+                bytes,
                 at_most,
-                peak: f64::from(sms) * f64::from(banks) * transaction,
+                peak,
                 source: format!(
                     "{}, {}, a transaction of {transaction} bytes each per core cycle",
                     number::counted(sms.into(), "SM"),
@@ -83,9 +75,9 @@ fn of(level: Level, stats: &Stats, gpu: &GpuConfig) -> Option<Traffic> {
             requests: Some("l2.accesses"),
             hits: ("l2.hit_rate", "hits"),
             line: requests("l2.accesses"),
-            bytes: stats.number("partition.parts") * f64::from(gpu.l2.cache.fetch_bytes()),
-            at_most: false,
-            peak: gpu.l2_peak_bytes_per_core_cycle(),
+            bytes,
+            at_most,
+            peak,
             source: format!(
                 "{} slices, {} bytes each per L2 cycle at {} MHz",
                 gpu.l2.slices(),
@@ -100,9 +92,9 @@ fn of(level: Level, stats: &Stats, gpu: &GpuConfig) -> Option<Traffic> {
             requests: None,
             hits: ("dram.row_hit_rate", "row hits"),
             line: gpu.dram.technology.clone(),
-            bytes: stats.number("dram.bytes"),
-            at_most: false,
-            peak: gpu.dram_peak_bytes_per_core_cycle(),
+            bytes,
+            at_most,
+            peak,
             source: format!(
                 "{} channels, {} bytes each per command cycle at {} MHz",
                 gpu.l2.partitions,

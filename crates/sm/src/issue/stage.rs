@@ -22,7 +22,7 @@ use crate::spec::{CoreSpec, Pipe, PipeSet, SCHEDULERS};
 use crate::state::{State, Tick};
 use crate::warps::Warps;
 use crate::warps::mask::WarpMask;
-use isa::{Pc, WarpSlot, Work};
+use isa::{OpClass, Pc, WarpSlot, Work};
 use kit::Cycle;
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist, each};
@@ -528,6 +528,8 @@ impl SmCounters {
         self.thread_instructions += lanes;
         self.unit_instructions += u64::from(inst.work.is_arithmetic());
         self.pipe_cycles += u64::from(inst.pipe_cycles);
+        let is_matrix = inst.class == OpClass::Tensor;
+        self.tensor_cycles += u64::from(if is_matrix { inst.initiation_cycles } else { 0 });
         self.constant_moves += u64::from(inst.work == Work::Memory && inst.mem.is_none());
         self.lane_reads += lanes * u64::from(inst.vector_srcs);
         self.lane_writes += lanes * u64::from(inst.vector_dsts);

@@ -46,6 +46,8 @@ kit::counters! {
         /// Active cycles of ALU, FMA, FP64 and tensor pipes of sub-cores, the last two together with the pipe that
         /// they share.
         pub pipe_cycles: "pipe cycles",
+        /// Cycles for which matrix instructions keep tensor cores from taking the next one.
+        pub tensor_cycles: "unit cycles",
         /// Loads from constant memory that execute as moves: in machine code, without a register in their address.
         pub constant_moves: "warp instructions",
         /// 32-bit registers read by lanes: register reads, each by the active lanes of its instruction.
@@ -64,6 +66,11 @@ kit::counters! {
         pub shared_accesses: "warp instructions",
         /// Cycles that bank conflicts in shared memory added.
         pub shared_conflict_cycles: "cycles",
+        /// Cycles in which accesses occupied the banks of shared memory.
+        pub shared_cycles: "cycles",
+        /// Of these, cycles beyond those that the bytes of all active lanes need: 128-bit accesses of a warp need
+        /// several without a conflict.
+        pub shared_excess_cycles: "cycles",
         /// Warp accesses to global memory, atomics included.
         pub global_accesses: "warp instructions",
         /// Warp accesses to local memory.
@@ -76,8 +83,16 @@ kit::counters! {
         pub texture_accesses: "warp instructions",
         /// Transactions into which global and local accesses were coalesced.
         pub transactions: "transactions",
+        /// Sectors that loads from global memory move beyond those in which the bytes of all active lanes would fit.
+        pub excess_load_sectors: "sectors",
+        /// The same of stores to global memory.
+        pub excess_store_sectors: "sectors",
         /// Warp atomics and reductions on global memory.
         pub global_atomics: "warp instructions",
+        /// Transactions of those.
+        pub atomic_transactions: "transactions",
+        /// Of these transactions, those at the address of an earlier one of their instruction.
+        pub atomic_repeats: "transactions",
         /// Requests sent to the memory system.
         pub requests: "requests",
         /// Cycles in which the memory unit held an access that could not continue.

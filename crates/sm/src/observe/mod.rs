@@ -1,6 +1,7 @@
 //! Counters, reports and observers of an SM: no stage depends on what happens here.
 
 pub mod auditor;
+mod blame;
 pub(crate) mod counters;
 pub(crate) mod describe;
 pub(crate) mod instruments;

@@ -51,6 +51,8 @@ pub struct Accessed {
     pub bytes: u32,
     /// Cycles beyond the first that conflicts between banks, or different words of constants, take.
     pub conflict_cycles: u32,
+    /// Passes through the banks of shared memory beyond those that the bytes of all active lanes fill.
+    pub excess_passes: u32,
 }
 
 /// Watches an SM. Every method does nothing unless it is overridden.

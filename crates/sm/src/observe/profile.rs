@@ -10,13 +10,16 @@
 //!   found its latch full, or, where the buffer is empty, the next to be fetched. A warp that waits at a barrier, fence,
 //!   sleep or for an atomic waits at the instruction that it has issued.
 //! - The instruction that is waited for is the youngest one in flight of the same warp with which the waiting one has the
-//!   dependence that the reason names.
+//!   dependence that the reason names; of a pipe, unit or collector without room the one that holds it, and of a barrier
+//!   what its last warp waited for (`blame.rs`).
 
 use crate::inflight::InstId;
 use crate::kernel::{Code, ResidentKernel};
+use crate::observe::blame::{Blame, Place};
 use crate::observe::observer::{Accessed, Observer, Seen, Wait};
 use crate::observe::stalls::Stall;
 use crate::slab::Window;
+use crate::spec::Pipe;
 use crate::warps::mask::MOST_WARPS;
 use isa::{KernelId, Pc, WarpSlot};
 use kit::Cycle;
@@ -158,6 +161,8 @@ pub struct Accesses {
     pub sectors_needed: u64,
     /// Cycles beyond the first that conflicts between banks of shared memory, or different words of constants, take.
     pub conflict_cycles: u64,
+    /// Passes through the banks of shared memory beyond those that the bytes of all active lanes fill.
+    pub excess_passes: u64,
     /// Transactions of loads and atomics by the level that their data came from ([`Level`]).
     pub served: [u64; Level::COUNT],
 }
@@ -169,6 +174,7 @@ impl Accesses {
         self.sectors += other.sectors;
         self.sectors_needed += other.sectors_needed;
         self.conflict_cycles += other.conflict_cycles;
+        self.excess_passes += other.excess_passes;
         self.served.iter_mut().zip(other.served).for_each(|(a, b)| *a += b);
     }
 }
@@ -263,9 +269,6 @@ impl CodeProfile {
     }
 }
 
-/// The code with this number, and the instruction.
-type Place = (u32, Pc);
-
 /// An issue slot.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -273,6 +276,8 @@ struct Slot {
     stall: Option<Stall>,
     waits: Option<Place>,
     waited_for: Option<Place>,
+    /// The pipe of the instruction that waits, if it is ready.
+    pipe: Option<Pipe>,
     /// The instruction that waited, and the number of changes of its warp by then: while both stay, so does what it waits for.
     looked: Option<(InstId, WarpSlot, u32)>,
     /// The first cycle not yet accounted for.
@@ -284,6 +289,8 @@ struct Slot {
 struct Flight {
     id: InstId,
     place: Place,
+    /// The issue slot.
+    slot: usize,
     issued: Cycle,
     /// The furthest level that data have come from.
     level: Option<Level>,
@@ -303,6 +310,7 @@ pub struct Profile {
     flights: Box<[Vec<Flight>]>,
     /// By warp: how often instructions of it have begun or ended to be in flight, or have been flushed.
     changes: Box<[u32]>,
+    blame: Blame,
 }
 
 impl Profile {
@@ -316,6 +324,7 @@ impl Profile {
             slots: vec![Slot { stall: Some(Stall::Idle), ..Slot::default() }; slots].into(),
             flights: vec![Vec::new(); MOST_WARPS].into(),
             changes: vec![0; MOST_WARPS].into(),
+            blame: Blame::new(slots),
         }
     }
 
@@ -384,11 +393,35 @@ impl Profile {
         if let Some(place) = waited_for {
             self.row_at(place).causes[stall as usize] += lost;
         }
+        if stall == Stall::Barrier {
+            self.blame.waits_at_barrier(lost);
+        }
     }
 
-    /// The instruction in flight that keeps `waiting` from issue because of `stall`, if it is one.
-    fn waited_for(&self, wait: &Wait<'_>) -> Option<Place> {
+    /// `slot` waits for `place` from `now` on.
+    fn wait_for(&mut self, now: Cycle, slot: usize, place: Place) {
+        if self.slots[slot].waited_for != Some(place) {
+            self.charge(slot, now);
+            let slot = &mut self.slots[slot];
+            (slot.waited_for, slot.since) = (Some(place), slot.since.max(now));
+        }
+    }
+
+    /// The place and the issue slot of an instruction in flight.
+    fn flight(&self, seen: Seen<'_>) -> Option<(Place, usize)> {
+        let flights = &self.flights[seen.inst().warp.index()];
+        flights.iter().find(|flight| flight.id == seen.id).map(|flight| (flight.place, flight.slot))
+    }
+
+    /// The instruction in flight that keeps the one of `wait` from issue in `slot`, if it is one.
+    fn waited_for(&self, slot: usize, wait: &Wait<'_>) -> Option<Place> {
         let (id, window) = (wait.inst?, wait.window);
+        match wait.stall {
+            Stall::MemoryPipeFull => return self.blame.memory(),
+            Stall::UnitBusy => return self.blame.unit(slot, window.inst(id).pipe),
+            Stall::CollectorFull => return self.blame.collector(slot),
+            _ => {}
+        }
         let flights = &self.flights[window.inst(id).warp.index()];
         let (reads, writes) = (window.srcs(id), window.dsts(id));
         let depends = |flight: &&Flight| match wait.stall {
@@ -417,7 +450,8 @@ impl Observer for Profile {
         row.issues += 1;
         row.lanes += u64::from(inst.mask.count_ones());
         row.divergences += u64::from(diverged);
-        self.flights[inst.warp.index()].push(Flight { id: seen.id, place, issued: now, level: None });
+        self.blame.issues(now, inst.warp, place, inst.mem.is_some());
+        self.flights[inst.warp.index()].push(Flight { id: seen.id, place, slot, issued: now, level: None });
         self.change(inst.warp);
     }
 
@@ -427,6 +461,7 @@ impl Observer for Profile {
         let Some(at) = flights.iter().position(|flight| flight.id == seen.id) else { return };
         let flight = flights.remove(at);
         self.change(warp);
+        self.blame.completes(warp, flight.place);
         let row = self.row_at(flight.place);
         row.latencies.add(now - flight.issued);
         if let Some(level) = flight.level {
@@ -434,14 +469,56 @@ impl Observer for Profile {
         }
     }
 
-    fn accessed(&mut self, _now: Cycle, seen: Seen<'_>, accessed: Accessed) {
+    fn collecting(&mut self, _now: Cycle, seen: Seen<'_>, _awaited: u64) {
+        if let Some((place, slot)) = self.flight(seen) {
+            self.blame.collects(slot, seen.id, place);
+        }
+    }
+
+    fn operands_read(&mut self, _now: Cycle, seen: Seen<'_>) {
+        if let Some((_, slot)) = self.flight(seen) {
+            self.blame.collected(slot, seen.id);
+        }
+    }
+
+    fn executing(&mut self, now: Cycle, seen: Seen<'_>) {
+        let Some((place, slot)) = self.flight(seen) else { return };
+        let pipe = seen.inst().pipe;
+        self.blame.executes(slot, pipe, place);
+        if self.slots[slot].stall == Some(Stall::UnitBusy) && self.slots[slot].pipe == Some(pipe) {
+            self.wait_for(now, slot, place);
+        }
+    }
+
+    fn released(&mut self, now: Cycle, warps: u128) {
+        for slot in 0..self.slots.len() {
+            if self.slots[slot].stall == Some(Stall::Barrier) {
+                self.charge(slot, now);
+                self.slots[slot].since = self.slots[slot].since.max(now);
+            }
+        }
+        let (cause, slots) = self.blame.releases(now, warps);
+        if let Some(place) = cause.filter(|_| slots > 0) {
+            self.row_at(place).causes[Stall::Barrier as usize] += slots;
+        }
+    }
+
+    fn accessed(&mut self, now: Cycle, seen: Seen<'_>, accessed: Accessed) {
         let inst = seen.inst();
+        let place = self.place(seen.window, inst.kernel, inst.pc);
+        self.blame.accesses(place);
+        for slot in 0..self.slots.len() {
+            if self.slots[slot].stall == Some(Stall::MemoryPipeFull) {
+                self.wait_for(now, slot, place);
+            }
+        }
         let lanes = u64::from(inst.mask.count_ones());
         let bytes = inst.mem.map_or(0, |mem| u64::from(mem.bytes));
         let memory = &mut self.row(seen).memory;
         memory.accesses += 1;
         memory.transactions += u64::from(accessed.transactions);
         memory.conflict_cycles += u64::from(accessed.conflict_cycles);
+        memory.excess_passes += u64::from(accessed.excess_passes);
         if accessed.bytes > 0 {
             memory.sectors += u64::from(accessed.bytes).div_ceil(32);
             memory.sectors_needed += (lanes * bytes).div_ceil(32);
@@ -462,17 +539,19 @@ impl Observer for Profile {
             (id, warp, self.changes[warp.index()])
         });
         let Slot { stall, waits: waited, waited_for: cause, looked: before, .. } = self.slots[slot];
-        if looked.is_some() && (stall, before) == (Some(wait.stall), looked) {
+        let is_known = looked.is_some() && (stall, before) == (Some(wait.stall), looked);
+        if is_known && wait.stall != Stall::CollectorFull {
             return;
         }
         let waits = wait.place.map(|(kernel, pc)| self.place(wait.window, kernel, pc));
-        let waited_for = waits.and_then(|_| self.waited_for(wait));
+        let waited_for = waits.and_then(|_| self.waited_for(slot, wait));
+        let pipe = wait.inst.filter(|_| wait.stall.is_blocked()).map(|id| wait.window.inst(id).pipe);
         if (stall, waited, cause) != (Some(wait.stall), waits, waited_for) {
             self.charge(slot, now);
             let since = self.slots[slot].since.max(now);
-            self.slots[slot] = Slot { stall: Some(wait.stall), waits, waited_for, looked, since };
+            self.slots[slot] = Slot { stall: Some(wait.stall), waits, waited_for, pipe, looked, since };
         } else {
-            self.slots[slot].looked = looked;
+            (self.slots[slot].looked, self.slots[slot].pipe) = (looked, pipe);
         }
     }
 
@@ -487,9 +566,10 @@ impl Observer for Profile {
         }
     }
 
-    fn cta_started(&mut self, _: Cycle, _: KernelId, _: isa::Dim3, _: isa::CtaSlot, warps: &[WarpSlot]) {
+    fn cta_started(&mut self, now: Cycle, _: KernelId, _: isa::Dim3, _: isa::CtaSlot, warps: &[WarpSlot]) {
         for &warp in warps {
             self.flights[warp.index()].clear();
+            self.blame.begins(now, warp);
             self.change(warp);
         }
     }
@@ -513,11 +593,12 @@ impl Observer for Profile {
             let profile = self.codes.get_mut(number).ok_or_else(|| archive.wrong("the same code twice"))?;
             profile.rows.persist(archive)?;
         }
-        let Self { codes: _, numbers: _, last, nobody, slots, flights: _, changes } = self;
+        let Self { codes: _, numbers: _, last, nobody, slots, flights: _, changes, blame } = self;
         last.persist(archive)?;
         nobody.persist(archive)?;
         slots.persist(archive)?;
-        changes.persist(archive)
+        changes.persist(archive)?;
+        blame.persist(archive)
     }
 }
 
@@ -529,9 +610,9 @@ impl Fresh for Row {
 
 kit::persist! {
     new struct Latencies { count, sum, max, buckets, only }
-    new struct Accesses { accesses, transactions, sectors, sectors_needed, conflict_cycles, served }
+    new struct Accesses { accesses, transactions, sectors, sectors_needed, conflict_cycles, excess_passes, served }
     struct Row { issues, lanes, divergences, stalls, causes, latencies, memory, by_level }
-    struct Slot { stall, waits, waited_for, looked, since }
+    struct Slot { stall, waits, waited_for, looked, since; skip pipe }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::warps::mask::WarpMask;
 use isa::{Access, Space, WarpSlot};
 use kit::{Cycle, NEVER};
 use mem::cache::{Answer, CacheOutcome};
-use mem::coalesce::Granularity;
+use mem::coalesce::{Granularity, SECTOR_BYTES};
 use mem::{Level, Port, RequestKind};
 
 impl LoadStoreUnit {
@@ -55,6 +55,22 @@ impl LoadStoreUnit {
         *counter += 1;
         let count = self.transactions.len();
         state.counters.transactions += count as u64;
+        if atomic {
+            state.counters.atomic_transactions += count as u64;
+            let first = self.transactions.first().map(|transaction| transaction.address);
+            let at_first = self.transactions.iter().filter(|transaction| Some(transaction.address) == first).count();
+            state.counters.atomic_repeats += at_first.saturating_sub(1) as u64;
+        } else if !local && mem.space != Space::Texture {
+            let moved = match granularity {
+                Granularity::Sector => count as u32,
+                Granularity::Segment(_) => self.transactions.iter().map(|one| one.bytes / SECTOR_BYTES).sum(),
+            };
+            let excess = moved.saturating_sub((mask.count_ones() * bytes).div_ceil(SECTOR_BYTES));
+            let is_store = mem.access == Access::Store;
+            let counters = &mut state.counters;
+            *if is_store { &mut counters.excess_store_sectors } else { &mut counters.excess_load_sectors } +=
+                u64::from(excess);
+        }
         if mem.access != Access::Store {
             state.slab.get_mut(id).pending = count as u16;
         }

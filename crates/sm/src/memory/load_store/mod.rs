@@ -442,19 +442,27 @@ impl LoadStoreUnit {
         }
         self.dispatch = Some(dispatch);
         if path != Path::None && wb.tick.observer.watches_details() {
-            let accessed = self.accessed(now, path);
+            let flight = wb.state.slab.get(id);
+            let bytes = flight.mask.count_ones() * flight.mem.map_or(0, |mem| u32::from(mem.bytes));
+            let needed = shared::cycles_needed(bytes, &wb.state.spec.sm.shared);
+            let accessed = self.accessed(now, path, needed);
             let window = wb.state.window(wb.tick.kernels);
             wb.tick.observer.accessed(now, Seen { id, window }, accessed);
         }
     }
 
-    /// Parts of the access that has just come into the dispatch register.
+    /// Parts of the access that has just come into the dispatch register, which in shared memory needs at least `needed`
+    /// passes.
     #[cold]
-    fn accessed(&self, now: Cycle, path: Path) -> Accessed {
+    fn accessed(&self, now: Cycle, path: Path, needed: u32) -> Accessed {
         let ready_at = self.dispatch.map_or(now + 1, |dispatch| dispatch.ready_at);
         let conflict_cycles = ready_at.saturating_sub(now + 1) as u32;
         match path {
-            Path::Shared => Accessed { transactions: 1 + conflict_cycles, conflict_cycles, ..Accessed::default() },
+            Path::Shared => {
+                let passes = 1 + conflict_cycles;
+                let excess_passes = passes.saturating_sub(needed);
+                Accessed { transactions: passes, conflict_cycles, excess_passes, ..Accessed::default() }
+            }
             Path::Constant if self.constant.is_none() => {
                 Accessed { transactions: 1, conflict_cycles, ..Accessed::default() }
             }
@@ -462,6 +470,7 @@ impl LoadStoreUnit {
                 transactions: self.transactions.len() as u32,
                 bytes: self.transactions.iter().map(|transaction| transaction.bytes).sum(),
                 conflict_cycles,
+                excess_passes: 0,
             },
         }
     }

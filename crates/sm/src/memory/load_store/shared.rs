@@ -5,6 +5,7 @@ use crate::inflight::{InFlight, InstId};
 use crate::observe::counters::SmCounters;
 use crate::slab::Slab;
 use crate::spec::CoreSpec;
+use config::SharedMemory;
 use isa::{Access, DynInst};
 use kit::{Cycle, NEVER, Ring};
 use mem::shared_banks::{conflict_degree, most_in_a_bank};
@@ -61,6 +62,11 @@ impl SharedPipe {
     }
 }
 
+/// Cycles that accesses to `bytes` of different words take at least.
+pub(super) fn cycles_needed(bytes: u32, shared: &SharedMemory) -> u32 {
+    bytes.div_ceil(shared.bytes_per_cycle.unwrap_or(4 * shared.banks)).max(1)
+}
+
 impl Dispatch {
     /// An access to shared memory has entered the dispatch register in cycle `now`: conflicts keep it there.
     #[inline(always)]
@@ -86,6 +92,10 @@ impl Dispatch {
             Some(width) if u64::from(bytes) > u64::from(degree) * u64::from(width) => bytes.div_ceil(width),
             _ => degree,
         };
+        counters.shared_cycles += u64::from(cycles);
+        if cycles > 1 {
+            counters.shared_excess_cycles += u64::from(cycles.saturating_sub(cycles_needed(bytes, shared)));
+        }
         self.ready_at = now + Cycle::from(cycles);
     }
 }

@@ -1,0 +1,202 @@
+//! The diagnosis: kernels with a planted cause, whose first sentence names it, and kernels without one.
+
+use crate::common;
+
+use kit::text::with_section;
+use serde_json::Value;
+use std::fmt::Write;
+use std::fs;
+
+/// A planted cause.
+struct Planted {
+    /// The launch file.
+    name: &'static str,
+    rule: &'static str,
+    /// Text of the line, if the cause has one.
+    line: Option<&'static str>,
+    /// What the launch file of the repaired kernel has in place of what.
+    repaired: &'static [(&'static str, &'static str)],
+    /// The change in words.
+    change: &'static str,
+    /// Work of the repaired kernel over the work of the planted one.
+    work: f64,
+}
+
+const PLANTED: [Planted; 12] = [
+    Planted {
+        name: "bank_conflicts",
+        rule: "bank_conflicts",
+        line: Some("sum += as[ty][k] * bs[tx][k];"),
+        repaired: &[("bank_conflicts.cubin", "bank_conflicts_repaired.cubin")],
+        change: "rows of 33 words",
+        work: 1.0,
+    },
+    Planted {
+        name: "strided_stores",
+        rule: "unused_store_sectors",
+        line: Some("out[x * n + y + i] = in[(y + i) * n + x];"),
+        repaired: &[("strided_stores.cubin", "strided_stores_repaired.cubin")],
+        change: "by way of shared memory",
+        work: 1.0,
+    },
+    Planted {
+        name: "strided_loads",
+        rule: "unused_load_sectors",
+        line: Some("sum += m[column * rows + row];"),
+        repaired: &[("strided_loads.cubin", "strided_loads_repaired.cubin")],
+        change: "the matrix stored by rows",
+        work: 1.0,
+    },
+    Planted {
+        name: "divergence",
+        rule: "divergence",
+        line: Some("part[tid] += part[tid + d];"),
+        repaired: &[("divergence.cubin", "divergence_repaired.cubin")],
+        change: "the first threads add",
+        work: 1.0,
+    },
+    Planted {
+        name: "branches",
+        rule: "divergence",
+        line: Some("if (is_first) {"),
+        repaired: &[("branches.cubin", "branches_repaired.cubin")],
+        change: "whole warps take a path",
+        work: 1.0,
+    },
+    Planted {
+        name: "division",
+        rule: "integer_division",
+        line: Some("sum += left % base;"),
+        repaired: &[("division.cubin", "division_repaired.cubin"), ("base = 8", "base = 3")],
+        change: "shifts and masks",
+        work: 1.0,
+    },
+    Planted {
+        name: "atomics",
+        rule: "atomics_at_one_address",
+        line: Some("atomicAdd(sum, x);"),
+        repaired: &[("atomics.cubin", "atomics_repaired.cubin")],
+        change: "one atomic a warp",
+        work: 1.0,
+    },
+    Planted {
+        name: "spills",
+        rule: "local_memory",
+        line: Some("t[k] = t[k] * t[(k + 17) % 48] + 0.5f;"),
+        repaired: &[("spills.cubin", "spills_repaired.cubin")],
+        change: "no limit of registers",
+        work: 1.0,
+    },
+    Planted {
+        name: "occupancy",
+        rule: "occupancy",
+        line: None,
+        repaired: &[("occupancy.cubin", "occupancy_repaired.cubin")],
+        change: "256 bytes of shared memory",
+        work: 1.0,
+    },
+    Planted {
+        name: "empty_sms",
+        rule: "small_grid",
+        line: None,
+        repaired: &[("ctas = 8", "ctas = 32"), ("i * 0 + 400", "i * 0 + 100")],
+        change: "32 CTAs of a quarter of the work",
+        work: 1.0,
+    },
+    Planted {
+        name: "tail",
+        rule: "tail",
+        line: None,
+        repaired: &[("ctas = 139", "ctas = 136")],
+        change: "136 CTAs, for the same work",
+        work: 136.0 / 139.0,
+    },
+    Planted {
+        name: "imbalance",
+        rule: "imbalance",
+        line: None,
+        repaired: &[("i % 17 == 0 ? 2000 : 200", "i * 0 + 306")],
+        change: "equal CTAs, for the same work",
+        work: 1.0,
+    },
+];
+
+/// The report of a profiled launch file.
+fn profiled(path: &str) -> Value {
+    let args = ["profile", path, "--gpu", "rtx2060s", "--json", "--quiet"];
+    serde_json::from_str(&common::succeed(&args)).unwrap()
+}
+
+fn cycles(report: &Value) -> f64 {
+    report["total"]["cycles"].as_f64().unwrap()
+}
+
+/// The first cause is the planted one, with its line, and removing it gains no more than the bound.
+#[test]
+fn planted_causes_come_first_and_gain_at_most_their_bounds() {
+    let folder = common::root().join("crates/cli/tests/causes");
+    let scratch = tempfile::tempdir().unwrap();
+    let mut table =
+        String::from("\n| launch file | cause | at most | change | measured |\n| --- | --- | --- | --- | --- |\n");
+    for planted in PLANTED {
+        let file = folder.join(format!("{}.toml", planted.name));
+        let text = fs::read_to_string(&file).unwrap();
+        let report = profiled(file.to_str().unwrap());
+        let first = &report["diagnosis"]["causes"][0];
+        assert_eq!(first["rule"], planted.rule, "{}: {first}", planted.name);
+        let sentence = first["sentence"].as_str().unwrap();
+        if let Some(line) = planted.line {
+            let (name, number) = (first["file"].as_str().unwrap(), first["line"].as_u64().unwrap());
+            let source = fs::read_to_string(folder.join(name)).unwrap();
+            assert_eq!(source.lines().nth(number as usize - 1).unwrap().trim(), line, "{sentence}");
+            assert!(sentence.contains(&format!("{name}:{number}")), "{sentence}");
+        }
+        let changed = planted.repaired.iter().fold(text.clone(), |text, (from, to)| {
+            assert!(text.contains(from), "{}: {from}", planted.name);
+            text.replace(from, to)
+        });
+        let changed = changed.replace("module = \"", &format!("module = \"{}/", folder.display()));
+        let path = scratch.path().join(format!("{}.toml", planted.name));
+        fs::write(&path, changed).unwrap();
+        let gain = cycles(&report) / cycles(&profiled(path.to_str().unwrap())) * planted.work;
+        let bound = first["times_faster"].as_f64().unwrap();
+        assert!(gain > 1.05 && gain <= bound * 1.001, "{}: {gain} times as fast, at most {bound}", planted.name);
+        writeln!(table, "| `{}` | `{}` | {bound:.2} | {} | {gain:.2} |", planted.name, planted.rule, planted.change)
+            .unwrap();
+    }
+    table.push('\n');
+    let page = common::root().join("docs/diagnosis.md");
+    let text = fs::read_to_string(&page).unwrap();
+    let updated = with_section(&text, "gains", &table).unwrap();
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&page, updated).unwrap();
+    } else {
+        assert_eq!(text, updated, "BLESS=1 writes the table");
+    }
+}
+
+/// Kernels that do well what they do: at sizes that fill the GPU nobody is accused.
+#[test]
+fn kernels_without_a_flaw_are_not_accused() {
+    for (workload, limit) in [("vectoradd", "bandwidth of DRAM"), ("matmul", "banks of shared memory")] {
+        let args = ["profile", workload, "--size", "medium", "--gpu", "rtx2060s", "--json", "--quiet"];
+        let report: Value = serde_json::from_str(&common::succeed(&args)).unwrap();
+        let diagnosis = &report["diagnosis"];
+        assert_eq!(diagnosis["causes"], Value::Array(Vec::new()), "{workload}");
+        assert!(diagnosis["limit"].as_str().unwrap().contains(limit), "{workload}: {diagnosis}");
+    }
+}
+
+#[test]
+fn the_report_ends_in_the_first_cause_and_the_profile_lists_all() {
+    let file = common::root().join("crates/cli/tests/causes/division.toml");
+    let file = file.to_str().unwrap();
+    let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let run = unwrapped(&common::succeed(&["run", file, "--gpu", "rtx2060s"]));
+    assert!(run.contains("Diagnosis digits is limited by the integer units: "), "{run}");
+    assert!(run.contains("1. Branches and guards leave") && run.contains("profile --show causes"), "{run}");
+    let all = unwrapped(&common::succeed(&["profile", file, "--gpu", "rtx2060s", "--show", "causes"]));
+    let (first, second) =
+        (all.find("1. The division or remainder").unwrap(), all.find("2. Branches and guards").unwrap());
+    assert!(first < second && all.contains("at division.cu:12"), "{all}");
+}

@@ -1,0 +1,41 @@
+//! The results of a diagnosis.
+
+use serde::{Deserialize, Serialize};
+
+/// A gain that is worth a sentence.
+pub const LEAST: f64 = 1.08;
+/// Share of a roof from which it is the limit.
+pub const BOUND: f64 = 0.6;
+/// Why a run takes the time it takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// The roof of the longest kernel, as a sentence.
+    pub limit: String,
+    /// Causes that can be removed, the greatest bound first.
+    pub causes: Vec<Cause>,
+}
+
+/// A cause that can be removed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// Name of the rule.
+    pub rule: String,
+    /// The kernel.
+    pub kernel: String,
+    /// The sentence, with its bound.
+    pub sentence: String,
+    /// What to try.
+    pub remedy: String,
+    /// The instruction, if the run was profiled.
+    pub instruction: Option<String>,
+    /// Its place in the code.
+    pub pc: Option<u32>,
+    /// The file of its line.
+    pub file: Option<String>,
+    /// Its line.
+    pub line: Option<u32>,
+    /// Cycles of the run that the cause costs at most.
+    pub saved_cycles: f64,
+    /// How many times as fast the kernel is without it, at most.
+    pub times_faster: f64,
+}

@@ -1,0 +1,28 @@
+//! Findings of rules.
+
+use super::facts::named;
+use super::roofs::Resource;
+use crate::profile::InstructionProfile;
+
+/// A rule that holds.
+pub struct Found<'a> {
+    /// The sentence without its bound.
+    pub sentence: String,
+    /// What would be gone.
+    pub without: &'static str,
+    /// What to try.
+    pub remedy: &'static str,
+    /// The instruction.
+    pub at: Option<&'a InstructionProfile>,
+    /// Cycles that it costs at most.
+    pub cycles: f64,
+    /// Resources that are used less without it.
+    pub relieved: &'static [Resource],
+    /// The share of these that it needs without it.
+    pub kept: f64,
+}
+
+/// The instruction for a sentence, or other words for it.
+pub fn name_or(at: Option<&InstructionProfile>, words: &str) -> String {
+    at.map_or_else(|| words.to_owned(), named)
+}

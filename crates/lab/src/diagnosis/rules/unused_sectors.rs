@@ -1,0 +1,54 @@
+//! Sectors that loads and stores move for a part of their bytes.
+
+use super::super::facts::Facts;
+use super::super::found::{Found, name_or};
+use super::super::roofs::Resource;
+use crate::profile::InstructionProfile;
+use mem::Level;
+
+const LEVELS: &[Resource] = &[Resource::Level(Level::L1), Resource::Level(Level::L2), Resource::Level(Level::Dram)];
+
+pub fn of_loads<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
+    find(facts, "sm.excess_load_sectors", "LD", "load", "loads")
+}
+
+pub fn of_stores<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
+    find(facts, "sm.excess_store_sectors", "ST", "store", "stores")
+}
+
+/// `opcode` is how machine code begins, `kind` the word of PTX.
+fn find<'a>(facts: &Facts<'a>, name: &str, opcode: &str, kind: &str, kinds: &str) -> Option<Found<'a>> {
+    let (excess, moved) = (facts.number(name), facts.number("sm.transactions"));
+    if excess <= 0.0 || moved <= 0.0 {
+        return None;
+    }
+    let ptx = &kind[..2];
+    let is_kind = |row: &InstructionProfile| {
+        let word = row.text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+        word.starts_with(opcode) || word.starts_with(ptx)
+    };
+    let at = facts.most(|row| row.memory.filter(|_| is_kind(row)).map_or(0, |memory| memory.excess_sectors));
+    let sentence = match at.and_then(|row| row.memory) {
+        Some(memory) => {
+            let (sectors, unused) = (memory.sectors as f64, memory.excess_sectors as f64);
+            format!(
+                "{} moves {:.1} sectors a warp, of which {:.0} % are unused",
+                name_or(at, ""),
+                sectors / memory.accesses as f64,
+                100.0 * unused / sectors
+            )
+        }
+        None => format!("{:.0} % of all sectors are moved by {kinds} that do not need them", 100.0 * excess / moved),
+    };
+    // At worst each is a cycle of L1 and one of the SM's port, and its share of the levels beyond.
+    let of_level = |level: Level| facts.share(Resource::Level(level)) * facts.cycles * (excess / moved).min(1.0);
+    Some(Found {
+        sentence,
+        without: "them",
+        remedy: "Let neighbouring lanes access neighbouring addresses: change the layout, or go by way of shared memory.",
+        at,
+        cycles: 2.0 * excess / facts.active_sms() + of_level(Level::L2) + of_level(Level::Dram),
+        relieved: LEVELS,
+        kept: 1.0 - (excess / moved).min(1.0),
+    })
+}
