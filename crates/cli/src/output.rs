@@ -110,6 +110,11 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
+/// The form of results that a file of this name has.
+pub fn form_of(name: &str) -> Option<&'static str> {
+    ["json", "csv"].into_iter().find(|form| name.strip_suffix(form).is_some_and(|stem| stem.ends_with('.')))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,9 +5,11 @@ use crate::libraries::Libraries;
 use object::Endianness;
 use object::elf::{ET_EXEC, FileHeader64, PT_INTERP};
 use object::read::elf::FileHeader as _;
-use request::name::{self, FileKind, kind};
+use request::contents::{Contents, FileKind, kind};
+use request::name;
 use std::ffi::OsStr;
 use std::fs::Metadata;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Checks a program before it runs.
@@ -17,6 +19,9 @@ pub fn check(path: &Path, libraries: &Libraries) -> Result<(), Failure> {
             "hint: a launch file runs its kernels (`warpwright docs launch-files`), `warpwright inspect` shows them";
         let path = path.display();
         return Err(Failure::bad_input(format!("`{path}` is machine code of a GPU, not a program\n  {hint}")));
+    }
+    if let Some(other) = Contents::of(path).filter(|_| kind(path) == FileKind::Other && !is_started(path)) {
+        return Err(Failure::bad_input(format!("`{}` is not a program. It is {}", path.display(), other.advice(path))));
     }
     // A file that cannot be read may still be run.
     let Ok(file) = kit::files::read_code(path) else { return Ok(()) };
@@ -28,6 +33,12 @@ pub fn check(path: &Path, libraries: &Libraries) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// Whether the operating system starts a file that is not a program: a script that names its interpreter.
+fn is_started(path: &Path) -> bool {
+    let is_executable = path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0);
+    is_executable && Contents::of(path) == Some(Contents::Script)
 }
 
 /// How a program with a static runtime is linked instead.
@@ -77,6 +88,11 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
             format!("\n  hint: this folder has it: `./{shown}`")
         } else {
             String::new()
+        };
+        let here = if name::is_bundled(Path::new(name)) {
+            format!("\n  hint: `warpwright run {shown}` runs the bundled workload")
+        } else {
+            here
         };
         Failure::bad_input(format!("there is no program `{shown}` in the folders of PATH{here}"))
     })

@@ -215,12 +215,42 @@ fn files_of_other_kinds_are_named() {
         ("s.py", "import os\nprint(1)\n", &["is a script", "exec -- python"]),
         ("t.csv", "a,b\n1,2\n", &["is an output"]),
         ("h.cpp", "int main() {}\n", &["compile it"]),
+        ("gpu.toml", "extends = \"v100\"\n", &["is a GPU description", "--gpu"]),
+        ("figure.toml", "[[part]]\n", &["is an experiment", "sweep"]),
+        ("gpgpusim.config", "-gpgpu_n_clusters 80\n", &["is a configuration of Accel-Sim", "import-config"]),
+        // By the text only.
+        ("cuda", "extern \"C\" __global__ void k() {}\n", &["is CUDA C++"]),
+        ("report", "{\n  \"schema\": 2\n}\n", &["is JSON"]),
     ] {
         let path = folder.write(name, text);
-        for command in ["run", "inspect"] {
-            fails(2, &[command, &path], what);
-            assert_eq!(common::run(&[command, &path]).stderr.lines().count(), 1, "{command} {name}");
+        let program = format!("{}/./{name}", folder.path("."));
+        let commands: [&[&str]; 5] = [
+            &["run", &path],
+            &["compare", &path],
+            &["inspect", &path],
+            &["exec", "--", &program],
+            &["run", "vectoradd", "--gpu", &path],
+        ];
+        // A description is none of a GPU only if it is of something else.
+        let wrong = if name == "gpu.toml" { 4 } else { 5 };
+        for words in &commands[..wrong] {
+            fails(2, words, what);
+            assert_eq!(common::run(words).stderr.lines().count(), 1, "{words:?}");
         }
+    }
+    fails(2, &["run", &folder.write("README.md", "# Read me\n")], &["is text, but not a launch file"]);
+    let launch = folder.launch(&GOOD);
+    fails(2, &["inspect", &launch], &["is a launch file", "warpwright run"]);
+    fails(2, &["run", "vectoradd", "--gpu", &launch], &["is not a GPU description. It is a launch file"]);
+    // Executable or not: machine code of a GPU is never started.
+    use std::os::unix::fs::PermissionsExt as _;
+    let cubin = folder.path("k.cubin");
+    let code = format!("{}/../workloads/kernels/cubin/sm_75/vectoradd.cubin", env!("CARGO_MANIFEST_DIR"));
+    fs::copy(code, &cubin).unwrap();
+    for mode in [0o644, 0o755] {
+        fs::set_permissions(&cubin, fs::Permissions::from_mode(mode)).unwrap();
+        fails(2, &["run", &cubin], &["machine code has no grids and arguments", "launch file"]);
+        fails(2, &["exec", "--", &cubin], &["is machine code of a GPU, not a program"]);
     }
 }
 
@@ -460,7 +490,7 @@ fn gpu_descriptions() {
     fails(&folder.path("directory"), &["directory"]);
     fails(&folder.path("empty"), &["empty"]);
     fails(&folder.path("binary"), &["binary", "not UTF-8"]);
-    fails(&folder.path("saxpy.ptx"), &["saxpy.ptx", "not TOML"]);
+    fails(&folder.path("saxpy.ptx"), &["saxpy.ptx", "is not a GPU description. It is PTX"]);
     let impossible = "extends = \"v100\"\nsm_count = 0\nsm.max_warps = 1000\nclocks.core_mhz = -5.0\n";
     fails(&folder.write("gpu.toml", impossible), &["gpu.toml:2:", "gpu.toml:3:", "gpu.toml:4:", "sm_count"]);
     let unknown = "extends = \"v100\"\nsm_cuont = 3\n";

@@ -92,7 +92,24 @@ const REFUSED: &[(&[&str], &[&str])] = &[
     (&["run", "RUN", "--threads", "many"], &["'--threads <NUMBER>': expected one whole number"]),
     (&["run", "RUN", "--threads", "0"], &["'--threads <NUMBER>': expected a whole number of at least 1"]),
     (&["run", "RUN", "--max-cycles", "99999999999999999999999"], &["the number is too large"]),
+    (&["run", "RUN", "--seed", "1,2,3"], &["a run has one seed", "compare --repeat"]),
+    (&["run", "RUN", "--threads", "2,4"], &["`--threads` takes one value a run"]),
+    (&["run", "RUN", "--max-cycles", "1,000"], &["without separators: `--max-cycles 1000`"]),
+    (&["run", "RUN", "--threads", "-1"], &["invalid value '-1' for '--threads <NUMBER>'"]),
+    (&["run", "RUN", "--size", "128"], &["possible values: small", "`--param NAME=VALUE`"]),
     (&["run", "RUN", "--json", "out.json"], &["`--json=out.json`"]),
+    (&["list", "stats", "--json", "out.json"], &["`--json=out.json`"]),
+    // Words in the wrong place.
+    (&["vectoradd"], &["`warpwright run vectoradd`"]),
+    (&["resume", "x.checkpoint"], &["`warpwright run --resume x.checkpoint`"]),
+    (&["run", "vectoradd", "nn"], &["`warpwright compare` takes several"]),
+    (&["run", "vectoradd", "ghost"], &["`ghost` is a core design: `--core ghost`"]),
+    (&["profile", "vectoradd", "v100"], &["`v100` is a GPU: `--gpu v100`"]),
+    (&["compare", "vectoradd", "--vary", "sm.issue.schedulers=2", "4"], &["`4` is a number", "KEY=A,4"]),
+    (&["run", "vectoradd", "-gpu", "v100"], &["two hyphens: `--gpu`"]),
+    (&["validate", "--gpu", "v100"], &["`warpwright validate NAME`"]),
+    (&["exec", "--gpu", "v100", "./a.out"], &["`warpwright exec -- ./a.out`"]),
+    (&["exec", "--", "vectoradd"], &["`warpwright run vectoradd`"]),
     (&["run", "RUN", "--csv", "out.csv"], &["`--csv=out.csv`"]),
     (&["run", "--json", "out.json"], &["`--json=out.json`"]),
     (&["compare", "vectoradd", "--json", "out.json"], &["`--json=out.json`"]),
@@ -113,6 +130,17 @@ fn what_names_nothing_is_refused_with_what_there_is() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// Clap proposes to write an unknown option as a value; no command takes it.
+#[test]
+fn an_unknown_option_is_not_proposed_as_a_value() {
+    for words in [["run", "--workload", "vectoradd"], ["run", "vectoradd", "-n"], ["reproduce", "all", "--only"]] {
+        let ran = common::run(&words);
+        assert!(ran.status == 2 && !ran.stderr.contains("tip:") && !ran.stderr.contains("\n\n\n"), "{}", ran.stderr);
+    }
+    let elsewhere = common::run(&["--gpu", "v100", "run", "vectoradd"]).stderr;
+    assert!(elsewhere.contains("'run --gpu' exists"), "{elsewhere}");
+}
+
 #[test]
 fn what_names_something_is_taken() {
     for words in [
@@ -122,6 +150,9 @@ fn what_names_something_is_taken() {
         &["compare", "RUN", "--gpu", "v100", "--core", "inorder,ghost", "--scheduler", "lrr"],
         // A kernel of one of the workloads.
         &["compare", "vectoradd", "nn", "--time", "kernels=vectoradd"],
+        // One of a topic.
+        &["list", "gpu", "v100"],
+        &["list", "design", "ghost"],
     ] {
         let words = words.iter().flat_map(|&word| if word == "RUN" { RUN.to_vec() } else { vec![word] });
         common::succeed(&words.collect::<Vec<_>>());

@@ -144,6 +144,8 @@ fn argument(row: &'static OptionRow, way: Way) -> Arg {
         aliases if row.is_axis => arg.aliases(aliases),
         aliases => arg.visible_aliases(aliases),
     };
+    // A wrong number is a wrong value, not an option.
+    arg = arg.allow_negative_numbers(row.shape != Shape::Flag);
     let names: Vec<&str> = row.value.split(' ').collect();
     arg = match row.shape {
         Shape::Flag => return arg.action(ArgAction::SetTrue),

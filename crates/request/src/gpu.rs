@@ -1,6 +1,7 @@
 //! GPU descriptions, and changes to them: any value by `set`, and options for the values that papers vary.
 
 use crate::BadRequest;
+use crate::contents::Contents;
 use crate::options::Options;
 use crate::shown::MOST_WARPS;
 use crate::values::{Amount, Branches};
@@ -15,6 +16,11 @@ use std::path::{Path, PathBuf};
 /// There is no such description, or it makes no sense.
 pub fn load(name_or_path: &Path, settings: &[String]) -> Result<GpuConfig, BadRequest> {
     config::load_with(name_or_path, settings).map_err(|error| {
+        let other = Contents::of(name_or_path).filter(|is| !matches!(is, Contents::Gpu | Contents::Text));
+        if let Some(other) = other.filter(|_| name_or_path.is_file()) {
+            let (file, advice) = (excerpt(&name_or_path.to_string_lossy()), other.advice(name_or_path));
+            return BadRequest::new(format!("`{file}` is not a GPU description. It is {advice}"));
+        }
         // A problem of a whole file, such as an empty one, has no place.
         let nowhere = error.problems.iter().all(|problem| problem.spot.is_none());
         let file = if nowhere { format!("`{}`: ", excerpt(&name_or_path.to_string_lossy())) } else { String::new() };

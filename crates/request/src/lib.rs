@@ -6,6 +6,7 @@
 //! | [`option`], [`values`], [`shown`] | what an option is: a row; types of values |
 //! | [`options`] | **the table of options** |
 //! | `command` (feature `clap`), [`environment`], [`documents`] | options as arguments, as variables, as text |
+//! | [`contents`] | the kind of a file, for messages |
 //! | [`name`] | the meaning of a name: bundled workload, launch file, trace |
 //! | [`code`] | which code of it runs |
 //! | [`gpu`] | GPU descriptions, and changes to them |
@@ -21,6 +22,7 @@ pub mod code;
 #[cfg(feature = "clap")]
 pub mod command;
 pub mod comparison;
+pub mod contents;
 pub mod documents;
 pub mod environment;
 pub mod gpu;

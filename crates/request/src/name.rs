@@ -2,41 +2,16 @@
 //! the valid choices.
 
 use crate::BadRequest;
+use crate::contents::{Contents, FileKind, kind};
 use crate::gpu;
 use crate::options::Options;
 use crate::values::{Assignment, Code, USUAL_GPU, assignment};
 use kit::suggest;
 use lab::Job;
 use launchfile::{LaunchFile, Overrides};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use workloads::{Workload, WorkloadError, suite};
-
-/// Kind of a file by its first bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileKind {
-    /// A program or a library for a processor.
-    Host,
-    /// A cubin or a fat binary.
-    Device,
-    /// Anything else, or a file that cannot be read.
-    Other,
-}
-
-/// The kind of a file.
-pub fn kind(path: &Path) -> FileKind {
-    // A pipe could be waited for indefinitely.
-    if !path.metadata().is_ok_and(|meta| meta.is_file()) {
-        return FileKind::Other;
-    }
-    let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(20).read_to_end(&mut start));
-    match read {
-        Ok(_) if sass::elf::is_elf(&start) && !sass::elf::is_cubin(&start) => FileKind::Host,
-        Ok(_) if kit::files::is_machine_code(&start) => FileKind::Device,
-        _ => FileKind::Other,
-    }
-}
 
 /// Replacements of parts of a launch file.
 fn overrides(options: &Options) -> Overrides {
@@ -72,39 +47,26 @@ pub fn usual_gpu(options: &Options, workloads: &[&Path]) -> Result<PathBuf, BadR
     }
 }
 
-/// The kind of a word that does not name a workload, if it is known.
-fn other_meaning(name: &str) -> Option<String> {
-    let of = |what: &str, option: &str| {
-        format!("`{name}` is a {what}, not a workload; several are listed with commas: {option} A,{name}")
-    };
+/// The option whose value `name` is, and the kind of value.
+pub fn option_of(name: &str) -> Option<(&'static str, &'static str)> {
     let is_gpu = config::builtin().iter().any(|gpu| gpu.name == name);
     match () {
         () if name.is_empty() => None,
-        () if lab::check_core(name).is_ok() => Some(of("core design", "--cores")),
-        () if lab::check_scheduler(name).is_ok() => Some(of("warp scheduler", "--schedulers")),
-        () if is_gpu => Some(of("GPU", "--gpus")),
+        () if lab::check_core(name).is_ok() => Some(("--core", "core design")),
+        () if lab::check_scheduler(name).is_ok() => Some(("--scheduler", "warp scheduler")),
+        () if is_gpu => Some(("--gpu", "GPU")),
         () => None,
     }
 }
 
-/// The kind of a file that is not a launch file, by its name, and what to do with it.
-pub fn not_runnable(path: &Path) -> Option<&'static str> {
-    let end = path.extension()?.to_str()?.to_ascii_lowercase();
-    Some(match &end[..] {
-        "cu" | "cuh" => {
-            "is CUDA C++. Compile it: `nvcc -arch=sm_75 -cubin -lineinfo` or `nvcc -ptx` makes a module for a launch file, `nvcc -cudart shared` a program; without CUDA, clang (`clang -S --cuda-device-only --cuda-gpu-arch=sm_75 -nocudainc -nocudalib`) or NVRTC (`pip install nvidia-cuda-nvrtc-cu12`) makes PTX"
-        }
-        "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => "is C or C++ of the host: compile it to a program and run that",
-        "json" => "is JSON, such as a report: what runs is a workload, a launch file (.toml), a trace or a program",
-        "csv" | "html" | "svg" | "png" => {
-            "is an output, not an input: what runs is a workload, a launch file (.toml), a trace or a program"
-        }
-        "py" | "ipynb" | "sh" | "js" => {
-            "is a script: `warpwright exec -- INTERPRETER SCRIPT` runs one, such as `warpwright exec -- python script.py`"
-        }
-        "cuobjdump" | "sass" => "is text of machine code: what runs is the cubin itself, from a launch file",
-        _ => return None,
-    })
+/// The kind of a word that does not name a workload, if it is known.
+fn other_meaning(name: &str) -> Option<String> {
+    let (what, option) = match option_of(name) {
+        Some((option, what)) => (what, format!("{option}s A,{name}")),
+        None if name.parse::<f64>().is_ok() => ("number", format!("--vary KEY=A,{name}")),
+        None => return None,
+    };
+    Some(format!("`{name}` is a {what}, not a workload; several are listed with commas: {option}"))
 }
 
 /// A whole number; digits may be grouped: `1_000_000`.
@@ -267,13 +229,12 @@ fn launch_file(path: &Path, options: &Options) -> Result<Job, BadRequest> {
     if name.contains(".tar") || name.ends_with(".tgz") {
         return refuse("is an archive; unpack it, then give the folder of a trace in it".into());
     }
-    if let Some(why) = not_runnable(path) {
-        return refuse(why.to_owned());
-    }
-    if path.extension().is_some_and(|e| e == "ptx") {
-        return refuse(
-            "PTX has no grids and arguments; write a launch file that names it (`warpwright docs launch-files`), or see what is in it with `warpwright inspect`".into(),
-        );
+    // Of a file of ours each mistake is reported with its place.
+    let is_ours = |found: Contents| {
+        found == Contents::LaunchFile || found == Contents::Text && path.extension().is_none_or(|end| end == "toml")
+    };
+    if let Some(other) = Contents::of(path).filter(|found| !is_ours(*found)) {
+        return refuse(format!("is {}", other.advice(path)));
     }
     let kind = kind(path);
     if kind == FileKind::Device || path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {

@@ -14,7 +14,7 @@ use kit::suggest;
 use lab::ReadChecker;
 use lab::listing::SourcePlace;
 use lower::RegisterLimits;
-use request::{gpu, name};
+use request::{contents, gpu};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -104,8 +104,10 @@ pub fn run(args: &Args) -> Outcome {
         return self::on_fabric(args, &name, &content);
     }
     if !kit::files::is_machine_code(&content) {
-        if let Some(why) = name::not_runnable(&args.file).filter(|_| !content.starts_with(b".version")) {
-            return Err(wrong(why.to_owned()));
+        let is_ptx = content.starts_with(b".version");
+        let other = contents::Contents::of(&args.file).filter(|is| !is_ptx && !is.may_be_ptx());
+        if let Some(other) = other {
+            return Err(wrong(format!("is {}", other.advice(&args.file))));
         }
         if args.code || args.source || args.sm.is_some() || args.early_reads.is_some() {
             let options = "--sm, --code, --source and --early-reads";

@@ -53,18 +53,25 @@ pub struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Topic {
     /// GPU descriptions that come with the program
+    #[value(alias = "gpu")]
     Gpus,
     /// Core designs
+    #[value(aliases = ["core", "designs", "design"])]
     Cores,
     /// Warp schedulers
+    #[value(alias = "scheduler")]
     Schedulers,
     /// Bundled workloads with their parameters
+    #[value(alias = "workload")]
     Workloads,
     /// Experiments of papers, for `reproduce`
+    #[value(alias = "figure")]
     Figures,
     /// Statistics of a report: name, meaning, unit
+    #[value(aliases = ["stat", "statistics", "statistic"])]
     Stats,
     /// Keys of a GPU description, for --set
+    #[value(alias = "setting")]
     Settings,
 }
 
@@ -72,6 +79,12 @@ enum Topic {
 pub fn run(args: &Args) -> Outcome {
     output::check(args.formats.files()?, &gpu::files(&args.gpu))?;
     values::distinct("list", &args.names)?;
+    if let Some((name, form)) = args.names.iter().find_map(|name| Some((name, output::form_of(name)?))) {
+        return Err(Failure::bad_input(format!(
+            "`{name}` is a file, not a name; to write the list to it: `--{form}={name}`",
+            name = excerpt(name)
+        )));
+    }
     let lists = lists(args)?;
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&n: &usize| n > 0);
     match columns {

@@ -13,6 +13,7 @@ mod licenses;
 mod list;
 mod man;
 mod microbench;
+mod mistakes;
 mod new_design;
 mod on_slurm;
 mod profile;
@@ -28,7 +29,7 @@ mod validate;
 
 use crate::failure::Exit;
 use crate::{interrupt, output, version};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -107,7 +108,7 @@ pub fn main() -> ExitCode {
     }
     let command = match parsed {
         Ok(line) => line.command,
-        Err(said) => return usage(&said, &words),
+        Err(said) => return usage(said, &words),
     };
     let outcome = match command {
         Command::Run(args) => run::run(&args, &words[1..], is_completed),
@@ -141,11 +142,12 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints help or the version, or what is wrong with the command line.
-fn usage(said: &clap::Error, words: &[OsString]) -> ExitCode {
+fn usage(mut said: clap::Error, words: &[OsString]) -> ExitCode {
+    mistakes::advise(&mut said, words, &grammar());
     let text = said.render();
     if said.use_stderr() {
         // The command line may be very long, and is repeated.
-        output::remark(&kit::text::bounded(&in_plain_words(&text.ansi().to_string(), said, words)));
+        output::remark(&kit::text::bounded(&mistakes::in_plain_words(&text.ansi().to_string())));
         return Exit::BadInput.into();
     }
     match output::print(&text.ansi().to_string()) {
@@ -155,35 +157,6 @@ fn usage(said: &clap::Error, words: &[OsString]) -> ExitCode {
             failure.exit.into()
         }
     }
-}
-
-/// The standard library's words for numbers that cannot be read, and ours.
-const NUMBERS: [(&str, &str); 5] = [
-    ("invalid digit found in string", "expected one whole number, such as 1000"),
-    ("cannot parse integer from empty string", "expected one whole number, such as 1000"),
-    ("number would be zero for non-zero type", "expected a whole number of at least 1"),
-    ("number too large to fit in target type", "the number is too large"),
-    ("number too small to fit in target type", "the number is too small"),
-];
-
-/// The text of a mistake in the command line, with what to write instead.
-fn in_plain_words(text: &str, said: &clap::Error, words: &[OsString]) -> String {
-    let mut text = NUMBERS.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
-    let value = match said.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(value)) if said.kind() == ErrorKind::UnknownArgument => value,
-        _ => return text,
-    };
-    // Options with an optional value take it after an equals sign only.
-    let before = words.windows(2).find(|pair| pair[1].as_os_str() == value.as_str()).map(|pair| pair[0].as_os_str());
-    if let Some(option) = before.filter(|option| *option == "--json" || *option == "--csv") {
-        let option = option.to_string_lossy();
-        text = text.replacen(
-            "\n\n",
-            &format!("\n\n  tip: to write to a file: `{option}={}`\n\n", kit::text::excerpt(value)),
-            1,
-        );
-    }
-    text
 }
 
 #[cfg(test)]
