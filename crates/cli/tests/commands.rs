@@ -35,6 +35,23 @@ fn help() {
     insta::assert_snapshot!("help", succeed(&["--help"]));
 }
 
+/// Help begins with the options that most commands are given.
+#[test]
+fn the_usual_options_come_first() {
+    let options = |command: &str| {
+        let text = succeed(&[command, "--help"]);
+        let names =
+            text.lines().filter_map(|line| line.trim_start().split_once("--").filter(|_| line.starts_with("  ")));
+        let names = names.filter(|(before, _)| before.is_empty() || before.ends_with(", "));
+        let word = |rest: &str| rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap().to_owned();
+        names.map(|(_, rest)| word(rest)).collect::<Vec<_>>()
+    };
+    let usual = ["gpu", "core", "scheduler", "size", "param", "set", "stats", "json", "html", "threads"];
+    assert_eq!(options("run")[..10], usual);
+    assert_eq!(options("compare")[..8], ["gpus", "cores", "schedulers", "vary", "size", "param", "set", "show"]);
+    assert_eq!(options("exec")[..4], ["gpu", "core", "scheduler", "set"]);
+}
+
 #[test]
 fn list_has_everything_that_can_be_run() {
     let text = succeed(&["list"]);

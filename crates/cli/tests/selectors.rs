@@ -150,6 +150,9 @@ fn what_names_something_is_taken() {
         &["compare", "RUN", "--gpu", "v100", "--core", "inorder,ghost", "--scheduler", "lrr"],
         // A kernel of one of the workloads.
         &["compare", "vectoradd", "nn", "--time", "kernels=vectoradd"],
+        // Both words for a folder of results and for an architecture.
+        &["inspect", "vectoradd", "--sm", "75"],
+        &["inspect", "vectoradd", "--arch", "75"],
         // One of a topic.
         &["list", "gpu", "v100"],
         &["list", "design", "ghost"],
@@ -170,6 +173,29 @@ fn every_statistic_that_a_report_prints_is_listed() {
     let one = common::succeed(&["list", "stats", "memory_pipe_full"]);
     assert!(one.contains("slots.memory_pipe_full") || one.contains("memory_pipe_full"), "{one}");
     assert_eq!(common::succeed(&["list", "stats", "memory pipe full"]), one);
+}
+
+/// Each row of the short report is found by the words that it has there.
+#[test]
+fn every_label_of_the_short_report_is_listed() {
+    let report = common::succeed(&["run", "vectoradd"]);
+    let mut labels = Vec::new();
+    for section in ["Total", "Issue slots", "Caches and memory"] {
+        let rows = report.split("\n\n").find(|text| text.trim_start().starts_with(section)).unwrap();
+        let rows = rows.trim_start().lines().skip(1).filter(|row| row.starts_with("  "));
+        labels.extend(rows.filter_map(|row| row.trim().split("  ").next()).filter(|label| *label != "others"));
+    }
+    assert!(
+        labels.len() > 15 && labels.contains(&"launch latency (cycles)") && labels.contains(&"L1 data"),
+        "{labels:?}"
+    );
+    for label in labels.iter().filter(|label| !["accesses", "hit rate"].contains(label)) {
+        common::succeed(&["list", "stats", label]);
+    }
+    let text = common::succeed(&["list", "stats", "Mean latency beyond L1"]);
+    assert!(text.contains("memory.mean_read_latency") && text.lines().count() == 2, "{text}");
+    let unknown = common::run(&["list", "stats", "zz"]).stderr;
+    assert!(unknown.contains("hint: `warpwright list stats`"), "{unknown}");
 }
 
 #[test]

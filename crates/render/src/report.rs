@@ -42,11 +42,11 @@ pub fn render(report: &Report, detail: Detail) -> String {
         occupancy(report),
     ];
     if detail.all_statistics {
-        sections.push(slots::render(&report.total));
+        sections.push(slots(report));
         sections.push(statistics::render(&report.total));
     } else {
         sections.push(totals(report));
-        sections.push(slots::render(&report.total));
+        sections.push(slots(report));
         sections.push(memory(&report.total));
     }
     let is_whole = detail.all_kernels;
@@ -287,6 +287,18 @@ fn unit(stats: &Stats, name: &str) -> String {
     if matches!(unit, "%" | "GB/s" | "us") { unit.to_owned() } else { String::new() }
 }
 
+/// Issue slots, with a remark if most SMs have nothing to do.
+fn slots(report: &Report) -> String {
+    let mut out = slots::render(&report.total);
+    let (all, idle) = (report.total.number(slots::ALL), report.total.number(slots::IDLE));
+    let largest = report.kernels.iter().map(|kernel| kernel.grid.volume()).max();
+    if let Some(largest) = largest.filter(|_| idle > all / 2.0) {
+        let (share, ctas) = (100.0 * (1.0 - idle / all), number::counted(largest, "CTA"));
+        let _ = writeln!(out, "  SMs have warps for {share:.1} % of the time; the largest grid has {ctas}");
+    }
+    out
+}
+
 fn memory(stats: &Stats) -> String {
     let columns = [("", Align::Left)].into_iter().chain(summary::CACHE_FIGURES.iter().map(|(h, _)| (*h, Align::Right)));
     let mut caches = Table::new(columns);
@@ -420,6 +432,27 @@ mod tests {
         report.remarks = vec!["vadd: the opcode FOO (3 warp instructions) is in no table".into()];
         let text = text(&report, Detail::default());
         assert!(text.find("Remarks\n  vadd: the opcode FOO").unwrap() < text.find("Output").unwrap(), "{text}");
+    }
+
+    #[test]
+    fn a_run_that_leaves_most_sms_idle_says_so() {
+        let said = |idle: u64| {
+            let mut report = sample::report();
+            for (info, value) in &mut report.total.0 {
+                match &*info.name {
+                    slots::ALL => *value = Value::Count(1000),
+                    slots::IDLE => *value = Value::Count(idle),
+                    _ => {}
+                }
+            }
+            text(&report, Detail::default())
+        };
+        assert!(
+            said(750).contains("SMs have warps for 25.0 % of the time; the largest grid has 16 CTAs"),
+            "{}",
+            said(750)
+        );
+        assert!(!said(250).contains("SMs have warps for"));
     }
 
     #[test]

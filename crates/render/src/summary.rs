@@ -57,6 +57,20 @@ pub const MEMORY: &[(&str, &str)] = &[
     ("DRAM requests that found their row open", "dram.row_hit_rate"),
 ];
 
+/// The statistics that reports show under `label`, a row or a column: names, and prefixes that end with a dot.
+pub fn of_label(label: &str) -> Vec<String> {
+    let label = label.trim().to_lowercase().replace('_', " ");
+    let is_meant = |shown: &str| {
+        let shown = shown.to_lowercase();
+        shown == label || shown.split(" (").next() == Some(&label)
+    };
+    let rows = TOTALS.iter().chain(MEMORY).filter(|(shown, _)| is_meant(shown)).map(|(_, name)| (*name).to_owned());
+    let caches = CACHES.iter().filter(|(shown, _)| is_meant(shown)).map(|(_, part)| format!("{part}."));
+    let columns = [("warp insts", WARP_INSTRUCTIONS)].into_iter();
+    let columns = columns.filter(|(shown, _)| is_meant(shown)).map(|(_, name)| name.to_owned());
+    rows.chain(caches).chain(columns).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

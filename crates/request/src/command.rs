@@ -64,7 +64,9 @@ impl<C: Asks> Given<C> {
 
 impl<C: Asks> clap::Args for Given<C> {
     fn augment_args(command: Command) -> Command {
-        ROWS.iter().fold(command, |command, row| command.arg(argument(row, C::WAY)))
+        ROWS.iter()
+            .filter(|row| is_argument(row, C::WAY))
+            .fold(command, |command, row| command.arg(argument(row, C::WAY)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -74,7 +76,8 @@ impl<C: Asks> clap::Args for Given<C> {
 
 impl<C: Asks> clap::FromArgMatches for Given<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let texts = ROWS.iter().filter_map(|row| Some((row, given(row, matches)?))).collect();
+        let rows = ROWS.iter().filter(|row| is_argument(row, C::WAY));
+        let texts = rows.filter_map(|row| Some((row, given(row, matches)?))).collect();
         Ok(Self { texts, command: PhantomData })
     }
 
@@ -126,15 +129,29 @@ fn given(row: &OptionRow, matches: &ArgMatches) -> Option<Vec<OsString>> {
     Some(if row.shape == Shape::Pair { vec![words.join(",".as_ref())] } else { words })
 }
 
+/// Whether the table makes an argument of the option: `trace` has a `--out` of its own.
+fn is_argument(row: &OptionRow, way: Way) -> bool {
+    way != Way::Trace || row.name != "out"
+}
+
+/// The options that most commands are given, in the order of help: before all others.
+const USUAL: [&str; 11] =
+    ["gpu", "core", "scheduler", "vary", "size", "param", "set", "stats", "json", "html", "threads"];
+
 /// The option as an argument of a command; hidden where `way` does not have it, to say why.
 fn argument(row: &'static OptionRow, way: Way) -> Arg {
     let is_absent = row.reason(way).is_some();
     let mut arg = Arg::new(row.name).long(row.option()).help(help(row, way, None)).hide(is_absent);
-    if row.group != Group::Machine {
-        arg = arg.help_heading(row.group.heading());
-    }
+    arg = match USUAL.iter().position(|name| *name == row.name) {
+        Some(place) => arg.display_order(place),
+        None if row.group == Group::Machine => arg.help_heading("What is simulated and checked"),
+        None => arg.help_heading(row.group.heading()),
+    };
     if !is_absent {
         arg = arg.short(row.short);
+    }
+    if row.name == "out" {
+        arg = arg.alias("output");
     }
     let several = row.is_axis && way.has_plurals();
     // What takes several is known by its plural first where several are usual.

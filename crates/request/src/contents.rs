@@ -126,7 +126,7 @@ impl Contents {
         const RUNS: &str = "what runs is a workload, a launch file (.toml), a trace or a program";
         match self {
             Self::Cuda => {
-                "CUDA C++. Compile it: `nvcc -arch=sm_75 -cubin -lineinfo` or `nvcc -ptx` makes a module for a launch file, `nvcc -cudart shared` a program; without CUDA, clang (`clang -S --cuda-device-only --cuda-gpu-arch=sm_75 -nocudainc -nocudalib`) or NVRTC (`pip install nvidia-cuda-nvrtc-cu12`) makes PTX (`warpwright docs launch-files`)".to_owned()
+                "CUDA C++. Compile it: `nvcc -arch=sm_75 -cubin -lineinfo` or `nvcc -ptx` makes a module for a launch file, `nvcc -cudart shared` a program; without CUDA, clang or NVRTC makes a module (`warpwright docs launch-files`)".to_owned()
             }
             Self::HostSource => "C or C++ of the host: compile it to a program and run that".to_owned(),
             Self::Ptx => {

@@ -140,7 +140,7 @@ options! {
         power: Option<PathBuf>, "FILE", "power.csv", { writes: true, absent: &[ONE_RUN, A_METHOD] };
         /// Draw power over time: FILE.png as PNG, any other as SVG
         power_plot: Option<PathBuf>, "FILE", "power.svg", { writes: true, absent: &[ONE_RUN, A_METHOD] };
-        /// Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles
+        /// Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles; unrelated to sampled simulation
         sample: Option<Sample>, "CYCLES FILE", "1000,samples.csv", { writes: true, absent: &[ONE_RUN] };
         /// Core cycles between two points of power over time, which the JSON then holds too
         power_interval: Option<NonZeroU64>, "CYCLES", "500", { usual: Some("1000, if it is asked for"), absent: &[ONE_RUN] };

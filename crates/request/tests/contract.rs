@@ -35,7 +35,8 @@ fn every_option_means_the_same_by_every_way() {
         let rows: Vec<&'static OptionRow> = with(row).into_iter().chain([row]).collect();
         let line: Vec<OsString> = rows.iter().flat_map(|row| words(row)).collect();
         let texts: Texts = rows.iter().map(|row| (*row, vec![row.example.into()])).collect();
-        for way in Way::ALL {
+        // `trace` has an argument of its own of that name.
+        for way in Way::ALL.into_iter().filter(|way| row.name != "out" || *way != Way::Trace) {
             let given = by_texts(way, &texts);
             assert_eq!(given.is_ok(), row.reason(way).is_none(), "{} by {}: {given:?}", row.name, way.name());
             let command = match way {

@@ -49,7 +49,7 @@ pub struct Args {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Shows {
     /// Figures to show [default: cycles, speedup and ipc, and what fits beside them; time if the GPUs differ]
-    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', help_heading = "Output")]
+    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', display_order = 7)]
     pub show: Vec<Shown>,
     /// Show beside speedup, stalls and occupancy the figures that papers report for the core design and a program of the same name, on the same GPU, with the same kind of code and over the same baseline
     #[arg(long, help_heading = "Output")]

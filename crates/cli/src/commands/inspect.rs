@@ -21,18 +21,18 @@ use std::path::{Path, PathBuf};
 /// Show the contents of a file of PTX or machine code: kernels, registers, instruction mix, what cannot be executed
 ///
 /// Files of machine code are cubins, fat binaries and host programs that hold some. Instead of a
-/// file, the name of a bundled workload shows its kernels: their PTX, with --sm their machine code.
+/// file, the name of a bundled workload shows its kernels: their PTX, with --arch their machine code.
 /// With --fabric it shows what the kernels of PTX are on a dataflow fabric.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright inspect kernel.ptx
   warpwright inspect kernel.ptx --kernel saxpy --json
   warpwright inspect matmul
-  warpwright inspect matmul --sm 75 --csv=kernels.csv
-  warpwright inspect matmul --sm 75 --code
-  warpwright inspect matmul --sm 75 --source
-  warpwright inspect a.out --sm 86
-  warpwright inspect a.out --sm 86 --early-reads a6000
+  warpwright inspect matmul --arch 75 --csv=kernels.csv
+  warpwright inspect matmul --arch 75 --code
+  warpwright inspect matmul --arch 75 --source
+  warpwright inspect a.out --arch 86
+  warpwright inspect a.out --arch 86 --early-reads a6000
   warpwright inspect bfs --fabric
   warpwright inspect kernel.ptx --fabric --kernel saxpy --svg saxpy.svg
   warpwright inspect bfs --core sgmf:columns=10,rows=8 --svg drawings")]
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// Show the code that a GPU of this architecture runs, such as 75 [default: the newest cubin of the file that can be read]
-    #[arg(long, value_name = "NUMBER", value_parser = architecture)]
+    #[arg(long = "arch", alias = "sm", value_name = "NUMBER", value_parser = architecture)]
     sm: Option<u32>,
     /// Maximum number of registers per thread to allocate to kernels of PTX
     #[arg(long, value_name = "NUMBER")]
@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> Outcome {
             return Err(wrong(format!("is {}", other.advice(&args.file))));
         }
         if args.code || args.source || args.sm.is_some() || args.early_reads.is_some() {
-            let options = "--sm, --code, --source and --early-reads";
+            let options = "--arch, --code, --source and --early-reads";
             return Err(wrong(format!("it is not machine code, which {options} are about")));
         }
         return show_ptx(args, &name, [&*content], Vec::new());
@@ -187,7 +187,7 @@ fn on_fabric(args: &Args, name: &str, content: &[u8]) -> Outcome {
     let core = args.core.as_deref().unwrap_or("sgmf");
     if kit::files::is_machine_code(content) || args.code || args.sm.is_some() {
         return Err(Failure::bad_input(format!(
-            "`{name}`: a fabric is configured from PTX, not from machine code; give the PTX file, or the name of a bundled workload without --sm and --code"
+            "`{name}`: a fabric is configured from PTX, not from machine code; give the PTX file, or the name of a bundled workload without --arch and --code"
         )));
     }
     let mut inspection =
@@ -248,7 +248,9 @@ fn content(path: &Path, sm: Option<u32>) -> Result<(String, Cow<'static, [u8]>),
         let Some(cubin) = module.cubin(sm) else {
             let known: Vec<String> = module.cubins().map(|cubin| format!("sm_{}", cubin.sm)).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(Failure::bad_input(format!("`{file}` has no machine code for sm_{sm} (--sm); it has {known}")));
+            return Err(Failure::bad_input(format!(
+                "`{file}` has no machine code for sm_{sm} (--arch); it has {known}"
+            )));
         };
         return Ok((format!("{}.sm_{}.cubin", module.name, cubin.sm), cubin.file().into()));
     }

@@ -15,6 +15,7 @@ use kit::suggest;
 use kit::text::excerpt;
 use lab::core_cost::{CoreArea, CoreCost};
 use lab::{Setup, StatInfo};
+use render::summary;
 use request::{gpu, values};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -245,7 +246,7 @@ fn setting(path: &str, key: &config::schema::Key) -> Setting {
     Setting { key: path.into(), unit: key.unit, values: key.kind.describe(), description: key.doc }
 }
 
-/// Statistics by their names, or as reports shorten them: a part of a dotted name, or words.
+/// Statistics by their names, by the labels of reports, or as reports shorten them: a part of a dotted name, or words.
 fn picked_statistics(pick: &[String]) -> Result<Vec<StatInfo>, Failure> {
     let every = lab::schema();
     let mut chosen = vec![pick.is_empty(); every.len()];
@@ -256,10 +257,16 @@ fn picked_statistics(pick: &[String]) -> Result<Vec<StatInfo>, Failure> {
             dotted.contains(&format!(".{word}."))
         };
         let words = |info: &StatInfo| info.name.to_lowercase().replace('.', "_").contains(&word) && word.len() > 2;
-        let rules: [&dyn Fn(&StatInfo) -> bool; 3] = [&|info| info.name == *name, &parts, &words];
+        let shown = summary::of_label(name);
+        let label =
+            |info: &StatInfo| shown.iter().any(|of| info.name == *of || of.ends_with('.') && info.name.starts_with(of));
+        let rules: [&dyn Fn(&StatInfo) -> bool; 4] = [&|info| info.name == *name, &label, &parts, &words];
         let Some(rule) = rules.into_iter().find(|rule| every.iter().any(rule)) else {
             let known: Vec<&str> = every.iter().map(|info| &*info.name).collect();
-            return Err(Failure::unknown("statistic", name, &known));
+            let unknown = suggest::unknown("statistic", name, &known);
+            return Err(Failure::bad_input(format!(
+                "{unknown}\n  hint: `warpwright list stats` describes them; `warpwright docs glossary` has other words of reports"
+            )));
         };
         every.iter().zip(&mut chosen).for_each(|(info, chosen)| *chosen |= rule(info));
     }

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(value_name = "WORKLOAD|LAUNCH.toml")]
     workload: PathBuf,
     /// Directory to write the trace into: trace.wwt, or kernelslist.g with a file for each launch
-    #[arg(short, long, value_name = "DIRECTORY")]
+    #[arg(short, long = "out", alias = "output", value_name = "DIRECTORY")]
     output: PathBuf,
     /// Format of the trace
     #[arg(long, value_enum, default_value_t)]

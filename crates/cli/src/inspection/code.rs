@@ -167,7 +167,7 @@ pub fn choose(file: &[u8], sm: Option<u32>) -> Result<(Vec<EntryFacts>, Contents
         list.dedup();
         let list = if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         return Err(match sm {
-            Some(sm) => format!("it has no code for sm_{sm} (--sm); it holds {list}"),
+            Some(sm) => format!("it has no code for sm_{sm} (--arch); it holds {list}"),
             None => {
                 let [oldest, newest] = [sass::elf::KNOWN.first(), sass::elf::KNOWN.last()].map(|sm| sm.unwrap_or(&0));
                 format!(

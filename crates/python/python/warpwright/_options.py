@@ -111,7 +111,7 @@ class RunOptions(_Findings, total=False):
     """Keywords of `run` and `Device`."""
 
     sample: int | None
-    """Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles."""
+    """Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles; unrelated to sampled simulation."""
 
     power_interval: int | None
     """Core cycles between two points of power over time, which the JSON then holds too. Default: 1000, if it is asked for."""
