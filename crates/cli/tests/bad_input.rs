@@ -210,7 +210,11 @@ fn values() {
 fn files_of_other_kinds_are_named() {
     let folder = Folder::new();
     for (name, text, what) in [
-        ("k.cu", "__global__ void k(float* a) { a[threadIdx.x] += 1; }", &["is CUDA C++", "nvcc", "warpwright docs launch-files"][..]),
+        (
+            "k.cu",
+            "__global__ void k(float* a) { a[threadIdx.x] += 1; }",
+            &["is CUDA C++", "nvcc", "warpwright docs launch-files"][..],
+        ),
         ("r.json", "{\"a\": [1,\n2]}", &["is JSON"]),
         ("s.py", "import os\nprint(1)\n", &["is a script", "exec -- python"]),
         ("t.csv", "a,b\n1,2\n", &["is an output"]),

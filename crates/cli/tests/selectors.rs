@@ -199,6 +199,28 @@ fn every_label_of_the_short_report_is_listed() {
 }
 
 #[test]
+fn several_gpus_are_counted_with_the_time_that_is_left() {
+    let ran = common::run(&["validate", "--only", "fp32_add_latency", "--code", "ptx"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("15 GPUs are measured one after the other; for one: name it"), "{}", ran.stderr);
+    let second = ran.stderr.lines().find(|line| line.starts_with("2 of 15: ")).unwrap();
+    assert!(second.contains(", about ") && second.ends_with(" left"), "{second}");
+}
+
+/// Tables of comparisons are divided into parts that fit.
+#[test]
+fn tables_take_the_columns_that_there_are() {
+    let widest = |columns: &str| {
+        let words =
+            ["compare", "vectoradd", "--gpus", "v100,a100,rtx2060s", "--show", "cycles,time,ipc,occupancy,stalls,lost"];
+        let mut command = common::command(&words);
+        let text = common::from(command.env("COLUMNS", columns).output().unwrap()).stdout;
+        text.lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!(widest("50") <= 50 && widest("200") > 50, "{} and {}", widest("50"), widest("200"));
+}
+
+#[test]
 fn lists_have_a_line_for_a_row_in_pipes() {
     let lines = |columns: Option<&str>| {
         let mut command = common::command(&["list", "stats"]);

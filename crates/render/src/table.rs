@@ -2,7 +2,7 @@
 
 use crate::names;
 use crate::style::{HEADING, styled};
-use crate::wrap::{WIDTH, width};
+use crate::wrap::{self, width};
 use kit::text::middle_cut;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -54,11 +54,11 @@ impl Table {
         let columns: Vec<usize> = (0..self.aligns.len()).collect();
         let wide = |widths: &[usize]| widths.iter().map(|width| GAP.len() + width).sum::<usize>();
         let mut widths = self.widths();
-        if wide(&widths) > WIDTH && self.has_mangled_names() {
+        if wide(&widths) > wrap::line_limit() && self.has_mangled_names() {
             return self.with_short_names().render();
         }
         let wide = wide(&widths);
-        for _ in WIDTH..wide {
+        for _ in wrap::line_limit()..wide {
             let names = columns.iter().filter(|&&i| self.aligns[i] == Align::Name && widths[i] > LEAST_NAME);
             match names.max_by_key(|&&i| widths[i]) {
                 Some(&widest) => widths[widest] -= 1,
@@ -145,6 +145,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wrap::WIDTH;
 
     #[test]
     fn columns_align_whatever_their_colours() {

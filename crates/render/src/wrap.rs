@@ -13,13 +13,18 @@ pub fn set_columns(columns: Option<usize>) {
     MOST.store(columns.unwrap_or(usize::MAX), Ordering::Relaxed);
 }
 
-/// Whether a paragraph is a line.
-pub fn is_unbounded() -> bool {
-    MOST.load(Ordering::Relaxed) == usize::MAX
+/// Maximum length of a line: [`WIDTH`], or as [`set_columns`] has it.
+pub fn line_limit() -> usize {
+    MOST.load(Ordering::Relaxed)
 }
 
-/// The words of `text` in lines of at most [`WIDTH`] characters, or as [`set_columns`] has it, the first after `first`, the others
-/// after `rest`. A word that is longer has a line of its own.
+/// Whether a paragraph is a line.
+pub fn is_unbounded() -> bool {
+    line_limit() == usize::MAX
+}
+
+/// The words of `text` in lines of at most [`line_limit`] characters, the first after `first`, the others after `rest`. A word
+/// that is longer has a line of its own.
 pub fn wrapped(text: &str, first: &str, rest: &str) -> String {
     filled(text.split_whitespace(), first, rest)
 }
@@ -35,7 +40,7 @@ pub fn width(text: &str) -> usize {
 }
 
 fn filled<'a>(words: impl Iterator<Item = &'a str>, first: &str, rest: &str) -> String {
-    let most = MOST.load(Ordering::Relaxed);
+    let most = line_limit();
     let (mut lines, mut line, mut is_empty) = (String::new(), first.to_owned(), true);
     for word in words {
         let blank = usize::from(!is_empty);

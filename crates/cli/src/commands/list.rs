@@ -87,12 +87,9 @@ pub fn run(args: &Args) -> Outcome {
         )));
     }
     let lists = lists(args)?;
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&n: &usize| n > 0);
-    match columns {
-        Some(columns) => wrap::set_columns(Some(columns)),
-        // A row is a line for other programs.
-        None if !std::io::stdout().is_terminal() => wrap::set_columns(None),
-        None => {}
+    // A row is a line for other programs.
+    if std::env::var_os("COLUMNS").is_none() && !std::io::stdout().is_terminal() {
+        wrap::set_columns(None);
     }
     if args.formats.as_text() {
         output::print(&lists::render(&lists, args.topic.is_some()))?;

@@ -3,6 +3,7 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{Jobs, Results, Settings};
 use crate::output;
+use crate::render::number;
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
 use evidence::microbench::{Quantity, quantities};
@@ -12,6 +13,7 @@ use lab::Setup;
 use request::{gpu, values};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use workloads::Form;
 
 /// Measure latencies, rates and bandwidths of a GPU, as PTX and as machine code, beside hardware's
@@ -192,14 +194,18 @@ fn measured(
     choice.check()?;
     let names: Vec<PathBuf> =
         if gpu == Path::new("all") { config::hardware().map(PathBuf::from).collect() } else { vec![gpu.to_owned()] };
-    if names.len() > 1 && results.as_text() {
-        // It takes a second or two for each.
+    let is_slow = names.len() > 1 && !results.quiet;
+    if is_slow {
         output::remark(&format!("{} GPUs are measured one after the other; for one: name it\n", names.len()));
     }
+    let begun = Instant::now();
     let mut documents = Vec::new();
     for (at, name) in names.iter().enumerate() {
-        if names.len() > 1 && results.as_text() {
-            output::remark(&format!("{} of {}: {}\n", at + 1, names.len(), name.display()));
+        if is_slow {
+            // As long for each as for those before it.
+            let left = begun.elapsed().as_secs_f64() / at as f64 * (names.len() - at) as f64;
+            let left = if at == 0 { String::new() } else { format!(", about {} left", number::seconds(left)) };
+            output::remark(&format!("{} of {}: {}{left}\n", at + 1, names.len(), name.display()));
         }
         let document = document(name, set, choice, jobs)?;
         if results.as_text() {

@@ -28,6 +28,7 @@ mod trace;
 mod validate;
 
 use crate::failure::Exit;
+use crate::render::wrap;
 use crate::{interrupt, output, version};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -90,6 +91,9 @@ fn with_replacements(words: &[OsString]) -> Result<CommandLine, clap::Error> {
 
 /// Does what the command line asks.
 pub fn main() -> ExitCode {
+    if let Some(columns) = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&n| n > 0) {
+        wrap::set_columns(Some(columns));
+    }
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let mut parsed = CommandLine::try_parse_from(&words);
     let mut is_completed = false;
