@@ -46,8 +46,8 @@ pub mod timeline;
 pub mod work;
 
 pub use driver::Driver;
-pub use exec::tensor_map;
 pub use error::{Error, Result};
+pub use exec::tensor_map;
 pub use host::{Host, PAGE_BYTES, read_text};
 pub use platform::{Context, Device, MOST_PENDING, Platform, Step, Wait};
 pub use settings::Settings;

@@ -1,9 +1,9 @@
 //! Resident CTAs.
 
 use crate::check::CtaWatch;
+use crate::cluster::Membership;
 use crate::copy_engine::Started;
 use crate::mbarrier::Wait;
-use crate::cluster::Membership;
 use crate::memory::SharedMemory;
 use crate::warp::{BARRIERS, Reduction};
 use isa::{Dim3, WarpSlot};

@@ -177,7 +177,9 @@ pub(crate) fn own_shared(m: &Spaces<'_, '_>, address: u64, what: &str, lane: Lan
             let what = format!("{what} in the shared memory of CTA {rank} of the cluster, which is not executable");
             Err(Trap::stop(FaultKind::IllegalInstruction, what, lane))
         }
-        None => Err(Trap::stop(FaultKind::IllegalAddress, format!("{what} at {address:#x}, outside the cluster"), lane)),
+        None => {
+            Err(Trap::stop(FaultKind::IllegalAddress, format!("{what} at {address:#x}, outside the cluster"), lane))
+        }
     }
 }
 

@@ -314,9 +314,7 @@ impl WarpStream for LiveStream {
         let (kind, mut seen) = (*kind, seen.take());
         self.next += 1;
         let done = match kind {
-            WaitingKind::Held(warp, pc, context) => {
-                self.perform(shared, warp, pc, context).map(|()| Some(warp))
-            }
+            WaitingKind::Held(warp, pc, context) => self.perform(shared, warp, pc, context).map(|()| Some(warp)),
             WaitingKind::Reduction(number) => {
                 self.own.reductions[number].perform(&mut shared.memory, &self.reader);
                 Ok(None)

@@ -31,14 +31,14 @@ impl FunctionLowering<'_, '_> {
 
     /// The address of the CTA with this rank: one more than the rank, which is cut at the largest number that there is.
     fn mapped(&mut self, ty: Type, d: Reg, a: Reg, rank: Reg) -> Op {
-        let most = self.number(MOST_RANKS - 1);
-        let cut = self.step(Int2::MinU32, [rank, most], "min; the largest rank");
-        let one = self.number(1);
-        let number = self.step(Int2::Add32, [cut, one], "add; the number in the address");
-        let shift = self.number(RANK_BIT);
-        let high = self.step(Int2::Shl32, [number, shift], "shl; its place");
-        let mask = self.number((1 << RANK_BIT) - 1);
-        let offset = self.step(Int2::And32, [a, mask], "and; the offset in shared memory");
+        let most = self.word(MOST_RANKS - 1);
+        let cut = self.below(Int2::MinU32, [rank, most], "min; the largest rank");
+        let one = self.word(1);
+        let number = self.below(Int2::Add32, [cut, one], "add; the number in the address");
+        let shift = self.word(RANK_BIT);
+        let high = self.below(Int2::Shl32, [number, shift], "shl; its place");
+        let mask = self.word((1 << RANK_BIT) - 1);
+        let offset = self.below(Int2::And32, [a, mask], "and; the offset in shared memory");
         if ty.bits() == 64 {
             // The upper word first: it may be the register of the lower one's source.
             let upper = self.b.new_register(1);
@@ -51,9 +51,9 @@ impl FunctionLowering<'_, '_> {
 
     /// The rank of the CTA that an address is of.
     fn rank(&mut self, d: Reg, a: Reg) -> Op {
-        let (shift, one, zero) = (self.number(RANK_BIT), self.number(1), self.number(0));
-        let tag = self.step(Int2::ShrU32, [a, shift], "shr; the number in the address");
-        let other = self.step(Int2::Sub32, [tag, one], "sub; the rank of another CTA");
+        let (shift, one, zero) = (self.word(RANK_BIT), self.word(1), self.word(0));
+        let tag = self.below(Int2::ShrU32, [a, shift], "shr; the number in the address");
+        let other = self.below(Int2::Sub32, [tag, one], "sub; the rank of another CTA");
         let own = self.b.new_register(1);
         self.push(Op::Special(Special::Cluster(ClusterRegister::CtaRank), own), "mov; the own rank".into());
         let number = self.b.new_predicate();
@@ -65,16 +65,5 @@ impl FunctionLowering<'_, '_> {
             "setp; whether it is the own CTA".into(),
         );
         Op::Selp { d, s: [own, other], wide: false, p }
-    }
-
-    fn number(&mut self, value: u32) -> Reg {
-        self.b.constant(value.into(), false)
-    }
-
-    /// The result of an operation that precedes the instruction.
-    fn step(&mut self, op: Int2, s: [Reg; 2], what: &str) -> Reg {
-        let d = self.b.new_register(1);
-        self.push(Op::Int2(op, d, s), what.into());
-        d
     }
 }

@@ -132,20 +132,14 @@ impl FunctionLowering<'_, '_> {
     /// A register of fields: their values, bits and places.
     fn packed(&mut self, fields: &[(Reg, u32, u32)]) -> Reg {
         let mut sum = self.b.constant(0, false);
+        const PACKS: &str = "packs the operands of the next instruction";
         for &(value, bits, at) in fields {
             let (all, at) = (self.b.constant((1 << bits) - 1, false), self.b.constant(at.into(), false));
-            let field = self.step(Int2::And32, [value, all]);
-            let field = self.step(Int2::Shl32, [field, at]);
-            sum = self.step(Int2::Or32, [field, sum]);
+            let field = self.below(Int2::And32, [value, all], PACKS);
+            let field = self.below(Int2::Shl32, [field, at], PACKS);
+            sum = self.below(Int2::Or32, [field, sum], PACKS);
         }
         sum
-    }
-
-    /// The result of an operation that packs operands.
-    fn step(&mut self, op: Int2, s: [Reg; 2]) -> Reg {
-        let d = self.b.new_register(1);
-        self.push(Op::Int2(op, d, s), "packs the operands of the next instruction".into());
-        d
     }
 
     fn bulk_bytes(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {

@@ -68,16 +68,7 @@ const FAMILIES: &[(&[&str], Family)] = &[
     (&["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"], |f, m, o| f.matrix(m, o)),
     (&["wgmma"], |f, m, o| f.group_matrix(m, o)),
     (
-        &[
-            "multimem",
-            "istypep",
-            "sured",
-            "tcgen05",
-            "clusterlaunchcontrol",
-            "stacksave",
-            "stackrestore",
-            "alloca",
-        ],
+        &["multimem", "istypep", "sured", "tcgen05", "clusterlaunchcontrol", "stacksave", "stackrestore", "alloca"],
         refused,
     ),
 ];

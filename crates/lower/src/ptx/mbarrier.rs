@@ -114,12 +114,13 @@ impl FunctionLowering<'_, '_> {
         Ok(Op::MbarrierWait(MbarrierWait { space, address, d, phase, suspends: m.has("try_wait") }))
     }
 
-    fn word(&mut self, value: u32) -> Reg {
+    /// A constant.
+    pub(super) fn word(&mut self, value: u32) -> Reg {
         self.b.constant(value.into(), false)
     }
 
     /// The result of an operation that precedes the instruction.
-    fn below(&mut self, op: Int2, s: [Reg; 2], what: &str) -> Reg {
+    pub(super) fn below(&mut self, op: Int2, s: [Reg; 2], what: &str) -> Reg {
         let d = self.b.new_register(1);
         self.push(Op::Int2(op, d, s), what.into());
         d

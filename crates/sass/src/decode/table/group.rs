@@ -82,7 +82,8 @@ const HALF: &[Mod] = &[
     choice!(GROUP_LENGTH: GroupLength, bits(58, 2), [(K16 "x16") (K8 "x8") _ _]),
     SUM_F32,
     HALF_TYPE,
-    NO_END, NO_OTHER,
+    NO_END,
+    NO_OTHER,
 ];
 const SPARSE_HALF: &[Mod] = &[
     SPARSE,
@@ -90,11 +91,21 @@ const SPARSE_HALF: &[Mod] = &[
     choice!(GROUP_LENGTH: GroupLength, bits(58, 2), [(K16 "x16") _ (K32 "x32") _]),
     SUM_F32,
     HALF_TYPE,
-    NO_END, NO_OTHER,
+    NO_END,
+    NO_OTHER,
     NO_OFFSET,
 ];
-const BYTES: &[Mod] =
-    &[SPARSE, COLUMNS, flag("length", 58, &["x32", RESERVED]), SUM_F32, A_BYTE, B_BYTE, NO_END, NO_OTHER, NO_TRANSPOSITION];
+const BYTES: &[Mod] = &[
+    SPARSE,
+    COLUMNS,
+    flag("length", 58, &["x32", RESERVED]),
+    SUM_F32,
+    A_BYTE,
+    B_BYTE,
+    NO_END,
+    NO_OTHER,
+    NO_TRANSPOSITION,
+];
 const SPARSE_BYTES: &[Mod] = &[
     SPARSE,
     COLUMNS,
@@ -102,7 +113,8 @@ const SPARSE_BYTES: &[Mod] = &[
     SUM_F32,
     A_BYTE,
     B_BYTE,
-    NO_END, NO_OTHER,
+    NO_END,
+    NO_OTHER,
     NO_OFFSET,
     NO_SELECTOR,
     NO_TRANSPOSITION,
@@ -113,7 +125,8 @@ const INTEGERS: &[Mod] = &[
     A_INT,
     B_INT,
     SAT,
-    NO_END, NO_OTHER,
+    NO_END,
+    NO_OTHER,
     NO_CHANGE,
 ];
 const SPARSE_INTEGERS: &[Mod] = &[
@@ -122,7 +135,8 @@ const SPARSE_INTEGERS: &[Mod] = &[
     A_INT,
     B_INT,
     SAT,
-    NO_END, NO_OTHER,
+    NO_END,
+    NO_OTHER,
     NO_OFFSET,
     NO_SELECTOR,
     NO_CHANGE,
@@ -132,7 +146,8 @@ const SINGLE_BITS: &[Mod] = &[
     unused(bits(58, 1)),
     choice!(BIT_OPERATION: BitOperation, bits(77, 2), [_ _ (And ".AND") _]),
     flag("reduction", 80, &[RESERVED, ".POPC"]),
-    NO_END, NO_OTHER,
+    NO_END,
+    NO_OTHER,
     NO_CHANGE,
 ];
 
