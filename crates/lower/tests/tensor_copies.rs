@@ -5,7 +5,7 @@ use crate::timed;
 use exec::tensor_map::{Element, Interleave, Shape, Swizzle, TensorMap, WORDS};
 use exec::{Arg, DeviceState, Launch, run};
 use isa::{Dim3, Fault, TransferKind};
-use lower::{Loaded, LowerOptions, load, load_cubin};
+use lower::{Loaded, LowerOptions, RegisterLimits, Registers, load, load_cubin};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -415,6 +415,22 @@ fn fields_of_a_map_are_replaced() {
                 assert_eq!(&left.out[shared..shared + 4], expected, "{} {shared:#x} {place:?}", module.0);
             }
         }
+    }
+}
+
+/// The operands of a copy are consecutive registers, up to seven.
+#[test]
+fn operands_are_consecutive_where_registers_are_allocated() {
+    let text = include_str!("data/sm_90/tensor.ptx");
+    for registers in [Registers::Allocated(RegisterLimits::default()), Registers::HazardFree(RegisterLimits::default())]
+    {
+        let module =
+            ("allocated", load("tensor.ptx", text, LowerOptions { registers, ..LowerOptions::default() }).unwrap());
+        for case in cases().step_by(7) {
+            check_load(&module, &format!("load{}", case.map.rank), &case, true);
+            check_store(&module, &format!("store{}", case.map.rank), &case, true, |_, new| new);
+        }
+        check_load(&module, "im2col5", &im2col(5, 1), true);
     }
 }
 
