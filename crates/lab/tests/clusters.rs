@@ -87,8 +87,9 @@ fn ctas_on_other_sms_are_reached_alike_on_any_number_of_threads() {
 #[test]
 fn clusters_come_in_waves() {
     for core in ["inorder", "ghost", "functional"] {
-        let (found, _) =
-            run(&setup(core, 1), ModuleCode::Ptx(PTX), "exchange", (8, 8 * 700, 64), 5600 * 64 * 8).unwrap();
+        let mut setup = setup(core, 1);
+        (setup.gpu.sm_count, setup.gpu.sm.max_ctas) = (32, 1);
+        let (found, _) = run(&setup, ModuleCode::Ptx(PTX), "exchange", (8, 8 * 10, 64), 80 * 64 * 8).unwrap();
         check_exchange(core, 8, &found);
     }
 }

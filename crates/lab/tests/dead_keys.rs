@@ -28,7 +28,6 @@ const FOR: &[(&str, &[&str])] = &[
 ///
 /// Caches have the same keys, so that some of them have less to say in a cache that only reads.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("sms_per_gpc", "no run here is in clusters (`a_cluster_starts_at_once_on_one_gpc` in `gpu`)"),
     ("launch.max_concurrent_kernels", "kernels of a trace and of a program that are in several streams"),
     (
         "sm.shared_allocation_unit",
@@ -52,6 +51,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Keys that none of the descriptions has.
 const NOT_GIVEN: &[(&str, &str)] = &[
+    ("sms_per_gpc", "descriptions from sm_90 on have it (`clusters_that_never_fit_are_refused`)"),
     ("launch.first_cluster", "what repeats of a comparison change by chance (`any_cluster_can_be_the_first` in `gpu`)"),
     ("launch.kernel_latency_ns", "in place of launch.kernel_latency_cycles, which is tried"),
     ("launch.profiled_cycles", "`--profiled-as` (`kernels_run_as_under_the_profiler` in `cli`)"),
