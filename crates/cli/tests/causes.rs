@@ -22,7 +22,7 @@ struct Planted {
     work: f64,
 }
 
-const PLANTED: [Planted; 12] = [
+const PLANTED: [Planted; 13] = [
     Planted {
         name: "bank_conflicts",
         rule: "bank_conflicts",
@@ -53,6 +53,14 @@ const PLANTED: [Planted; 12] = [
         line: Some("part[tid] += part[tid + d];"),
         repaired: &[("divergence.cubin", "divergence_repaired.cubin")],
         change: "the first threads add",
+        work: 1.0,
+    },
+    Planted {
+        name: "remainders",
+        rule: "integer_division",
+        line: Some("if (tid % (2 * d) == 0) {"),
+        repaired: &[("divergence_modulo.cubin", "divergence.cubin")],
+        change: "masks in place of remainders",
         work: 1.0,
     },
     Planted {

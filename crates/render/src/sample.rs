@@ -1,6 +1,7 @@
 //! A fixed report for tests of rendering.
 
 use isa::Dim3;
+use lab::diagnosis::{Cause, Diagnosis};
 use lab::grouping::{Group, GroupKernel, GroupedLaunch, Grouping};
 use lab::{
     CheckResult, EnergyModelInUse, GroupSample, HostFigures, How, KernelReport, LaunchSample, OccupancyReport,
@@ -104,7 +105,21 @@ pub fn report() -> Report {
         output: vec!["thread 0 says hello".into()],
         check: Some(CheckResult { passed: true, details: "c: 4,096 values within their bounds".into() }),
         audit: None,
-        diagnosis: None,
+        diagnosis: Some(Diagnosis {
+            limit: "matmul is limited by the issue slots: 70 % are in use.".into(),
+            causes: vec![Cause {
+                rule: "bank_conflicts".into(),
+                kernel: "matmul".into(),
+                sentence: "32 lanes of `LDS R1, [R2]` at matmul.cu:14 take 32.0 passes through the banks of shared memory, of which 31.0 are bank conflicts; without conflicts at most 2.40 times as fast.".into(),
+                remedy: "Pad the rows of the array by a word.".into(),
+                instruction: Some("LDS R1, [R2]".into()),
+                pc: Some(7),
+                file: Some("matmul.cu".into()),
+                line: Some(14),
+                saved_cycles: 7200.0,
+                times_faster: 2.4,
+            }],
+        }),
         profile: None,
         timelines: Vec::new(),
         grouping: None,

@@ -1,7 +1,7 @@
 //! What was counted of a kernel, as rules ask for it.
 
 use super::cause::BOUND;
-use super::roofs::{Resource, Roof, roofs};
+use super::roofs::{Resource, Roof, nearest, roofs};
 use crate::listing::TextLine;
 use crate::profile::{InstructionProfile, KernelProfile};
 use crate::report::KernelReport;
@@ -111,8 +111,9 @@ impl<'a> Facts<'a> {
     /// A sentence on the roof of the greatest share.
     pub fn limit(&self) -> String {
         let (name, cycles) = (&self.launch.name, self.cycles);
-        let nearest = self.roofs.iter().rev().max_by(|a, b| a.share.total_cmp(&b.share));
-        let Some(Roof { name: roof, share, .. }) = nearest else { return format!("{name} reaches no roof.") };
+        let Some(Roof { name: roof, share, .. }) = nearest(&self.roofs) else {
+            return format!("{name} reaches no roof.");
+        };
         let percent = 100.0 * share.min(1.0);
         if *share > BOUND {
             return format!("{name} is limited by the {roof}: {percent:.0} % are in use.");

@@ -99,6 +99,11 @@ pub fn roofs(stats: &Stats, gpu: &GpuConfig, form: Form) -> Vec<Roof> {
     roofs
 }
 
+/// The roof of the greatest share: of equal ones the first.
+pub fn nearest(roofs: &[Roof]) -> Option<&Roof> {
+    roofs.iter().rev().max_by(|a, b| a.share.total_cmp(&b.share))
+}
+
 /// Execution units, by the initiation intervals of what issued.
 fn units(stats: &Stats, gpu: &GpuConfig, form: Form, cycles: f64) -> Vec<Roof> {
     const NAMES: [(Unit, &str); 5] = [
@@ -125,4 +130,35 @@ fn units(stats: &Stats, gpu: &GpuConfig, form: Form, cycles: f64) -> Vec<Roof> {
         Some(Roof { name, resource: Resource::Unit(unit), share: busy(unit) / (count * cycles) })
     };
     NAMES.into_iter().filter_map(roof).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_equal_shares_the_first_roof_limits() {
+        let of = |resource, share| Roof { name: "", resource, share };
+        let dram = Resource::Level(Level::Dram);
+        let equal = [of(Resource::Issue, 0.7), of(Resource::Shared, 0.2), of(dram, 0.7)];
+        assert_eq!(nearest(&equal).unwrap().resource, Resource::Issue);
+        let other = [of(Resource::Issue, 0.7), of(Resource::Shared, 0.2), of(dram, 0.8)];
+        assert_eq!(nearest(&other).unwrap().resource, dram);
+    }
+
+    #[test]
+    fn shares_are_of_what_the_description_allows() {
+        let gpu = config::load("rtx2060s").unwrap();
+        let count = |name: &'static str, n: u64| {
+            (gpu::StatInfo { name: name.into(), unit: "", description: "".into() }.into(), Value::Count(n))
+        };
+        // 34 SMs of four schedulers and four FP32 units, each busy for two cycles by a warp's multiply-add.
+        let all = 34 * 4 * 1000;
+        let counts = [("cycles", 1000), ("slots.all", all), ("slots.issued", all / 4), ("mix.fp_fma", all / 4)];
+        let stats = Stats(counts.map(|(name, n)| count(name, n)).into());
+        let roofs = roofs(&stats, &gpu, Form::Sass);
+        let share = |resource| roofs.iter().find(|roof| roof.resource == resource).unwrap().share;
+        assert_eq!((share(Resource::Issue), share(Resource::Unit(Unit::Sp))), (0.25, 0.5));
+        assert_eq!(nearest(&roofs).unwrap().name, "FP32 units");
+    }
 }

@@ -20,10 +20,10 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     let is_atomic = |text: &str| ["ATOM", "RED", "atom.", "red."].iter().any(|word| text.contains(word));
     let at = facts.most(|row| row.memory.filter(|_| is_atomic(&row.text)).map_or(0, |memory| memory.transactions));
     let lanes = transactions / atomics;
-    // Where they are most of the accesses, all that waits may wait for them.
+    // Where they are most of the accesses, all that waits may wait for them. One of each instruction remains.
     let share = transactions / facts.number("sm.transactions").max(transactions);
     let waits = ["memory_pipe_full", "raw_memory", "memory_order", "atomic", "fence", "drain"];
-    let cycles = if share > MOST { facts.cycles } else { facts.lost(&waits) * share };
+    let cycles = if share > MOST { facts.cycles * repeats / transactions } else { facts.lost(&waits) * share };
     Some(Found {
         sentence: format!(
             "{} is performed {lanes:.1} times for a warp, one lane after another: {:.0} % of the lanes have the address of an earlier one",

@@ -12,13 +12,15 @@ const USED: f64 = 92.0;
 
 pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     let used = facts.number("lane_use");
-    if used >= USED {
+    // An instruction that no lane executes is skipped by all: no divergence.
+    let executed = facts.number("sm.warp_instructions") - facts.number("sm.empty_instructions");
+    if facts.number("sm.thread_instructions") >= USED / 100.0 * WARP_LANES as f64 * executed {
         return None;
     }
     // Slots of lanes that do nothing.
     let wasted = |row: &InstructionProfile| (row.slots() as f64 * (1.0 - lanes(row) / WARP_LANES as f64)) as u64;
     let branch = facts.most(|row| row.divergences);
-    let at = branch.or_else(|| facts.most(|row| if row.issues > 0 { wasted(row) } else { 0 }));
+    let at = branch.or_else(|| facts.most(|row| if row.lanes > 0 { wasted(row) } else { 0 }));
     let worst = match (branch, at) {
         (Some(_), _) => format!(": {} divides the lanes of warps", name_or(at, "")),
         (None, Some(row)) => format!(": {} runs with {:.1} of {WARP_LANES}", name_or(at, ""), lanes(row)),

@@ -2,6 +2,7 @@
 
 use super::super::facts::Facts;
 use super::super::found::Found;
+use kit::text::counted;
 
 pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     let (ctas, waves, sms) = (facts.ctas(), facts.waves(), f64::from(facts.gpu.sm_count));
@@ -10,7 +11,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     }
     let room = facts.launch.occupancy.ctas_per_sm;
     let sentence = if ctas < sms {
-        format!("The grid has {ctas:.0} CTAs and the GPU {sms:.0} SMs: {:.0} have no CTA", sms - ctas)
+        format!("The grid has {} and the GPU {sms:.0} SMs: {:.0} have no CTA", counted(ctas as u64, "CTA"), sms - ctas)
     } else {
         format!("The grid has {ctas:.0} CTAs, and the {sms:.0} SMs hold {:.0} at once", sms * f64::from(room))
     };

@@ -40,15 +40,18 @@ fn find<'a>(facts: &Facts<'a>, name: &str, opcode: &str, kind: &str, kinds: &str
         }
         None => format!("{:.0} % of all sectors are moved by {kinds} that do not need them", 100.0 * excess / moved),
     };
-    // At worst each is a cycle of L1 and one of the SM's port, and its share of the levels beyond.
-    let of_level = |level: Level| facts.share(Resource::Level(level)) * facts.cycles * (excess / moved).min(1.0);
+    // At worst each is a cycle of L1 and one of the SM's port, and its share of the levels beyond; and the time is all
+    // of sectors.
+    let share = (excess / moved).min(1.0);
+    let of_level = |level: Level| facts.share(Resource::Level(level)) * facts.cycles * share;
+    let of_sectors = 2.0 * excess / facts.active_sms() + of_level(Level::L2) + of_level(Level::Dram);
     Some(Found {
         sentence,
         without: "them",
         remedy: "Let neighbouring lanes access neighbouring addresses: change the layout, or go by way of shared memory.",
         at,
-        cycles: 2.0 * excess / facts.active_sms() + of_level(Level::L2) + of_level(Level::Dram),
+        cycles: of_sectors.min(facts.cycles * share),
         relieved: LEVELS,
-        kept: 1.0 - (excess / moved).min(1.0),
+        kept: 1.0 - share,
     })
 }
