@@ -197,14 +197,14 @@ fn kernels_without_a_flaw_are_not_accused() {
 
 #[test]
 fn the_report_ends_in_the_first_cause_and_the_profile_lists_all() {
-    let file = common::root().join("crates/cli/tests/causes/division.toml");
+    let file = common::root().join("crates/cli/tests/causes/remainders.toml");
     let file = file.to_str().unwrap();
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let run = unwrapped(&common::succeed(&["run", file, "--gpu", "rtx2060s"]));
-    assert!(run.contains("Diagnosis digits is limited by the integer units: "), "{run}");
+    assert!(run.contains("Diagnosis reduce is limited by "), "{run}");
     assert!(run.contains("1. Branches and guards leave") && run.contains("profile --show causes"), "{run}");
     let all = unwrapped(&common::succeed(&["profile", file, "--gpu", "rtx2060s", "--show", "causes"]));
     let (first, second) =
         (all.find("1. The division or remainder").unwrap(), all.find("2. Branches and guards").unwrap());
-    assert!(first < second && all.contains("at division.cu:12"), "{all}");
+    assert!(first < second && all.contains("at divergence.cu:19"), "{all}");
 }
