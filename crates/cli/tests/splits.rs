@@ -117,7 +117,9 @@ fn one_share_is_the_whole_program() {
             assert!(name == other_name && is_near(one, other, 1e-9), "{core}: {name}: {one} {other}");
         }
         assert!(is_near(&whole["seconds"], &split["seconds"], 1e-9), "{} {}", whole["seconds"], split["seconds"]);
-        let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        // Causes are found in the counts of one process.
+        let keys =
+            |of: &Value| of.as_object().unwrap().keys().filter(|key| *key != "diagnosis").cloned().collect::<Vec<_>>();
         assert_eq!(keys(&whole), keys(&split));
     }
 }

@@ -115,7 +115,7 @@ fn relations_between_values_are_checked() {
             "is missing",
         ),
         (
-            &[("[sm.shared]", "[sm.tensor.b1]\nlatency_cycles = 9\nmultiply_adds_per_cycle = 256\n[sm.shared]")],
+            &[("[sm.shared]", "[sm.tensor.b1]\nlatency_cycles = 9\nmultiply_adds_per_cycle = 8\n[sm.shared]")],
             "sm.tensor.b1.multiply_adds_per_cycle",
             "takes 4105 cycles",
         ),

@@ -2,7 +2,6 @@
 
 use crate::access::{self, Spaces};
 use crate::atomic::modify;
-use crate::check::CtaWatch;
 use crate::fault::{Outcome, Stop, Trap};
 use crate::memory::Reduction;
 use crate::update::{AtomicOp, AtomicType, Update};
@@ -26,10 +25,16 @@ pub(crate) struct Started {
     pub barriers: Vec<(u32, u32)>,
 }
 
+/// The checks of a CTA, as far as the copy engine informs them.
+pub(crate) trait Watch {
+    /// The copy engine writes these bytes of shared memory.
+    fn note_written(&mut self, address: u64, bytes: u64);
+}
+
 /// Memory and checks, as an instruction of the copy engine uses them for one lane.
 pub(crate) struct Engine<'a, 'b, 'm> {
     pub m: &'a mut Spaces<'b, 'm>,
-    pub watch: Option<&'a mut CtaWatch>,
+    pub watch: Option<&'a mut dyn Watch>,
     pub lane: usize,
 }
 

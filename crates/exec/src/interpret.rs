@@ -328,13 +328,15 @@ fn operate_rarely(
             async_copy(&file, &mut spaces, [*shared, *global], *bytes, limit, out)?;
         }
         Op::BulkCopy(copy) => {
-            let mut engine = Engine { m: &mut spaces, watch: env.cta.watch.as_deref_mut(), lane: 0 };
+            let mut engine =
+                Engine { m: &mut spaces, watch: env.cta.watch.as_deref_mut().map(|watch| watch as _), lane: 0 };
             let done = copy.run(&file, &mut engine, (env.ends, &mut env.cta.started), out);
             end_transfer(env);
             done?;
         }
         Op::TensorCopy(copy) => {
-            let mut engine = Engine { m: &mut spaces, watch: env.cta.watch.as_deref_mut(), lane: 0 };
+            let mut engine =
+                Engine { m: &mut spaces, watch: env.cta.watch.as_deref_mut().map(|watch| watch as _), lane: 0 };
             let done = copy.run(&file, &mut engine, (env.ends, &mut env.cta.started), out);
             end_transfer(env);
             done?;
@@ -386,8 +388,9 @@ fn end_transfer(env: &mut Environment<'_>) {
         && let Some(started) = env.cta.started.take()
     {
         for (address, bytes) in started.barriers {
-            mbarrier::complete(env.cta, address, bytes);
+            mbarrier::complete(&mut env.cta.shared, address, bytes);
         }
+        env.cta.barriers_changed = true;
     }
 }
 

@@ -34,7 +34,7 @@
 
 use crate::access::{self, Address, Spaces, explain, is_for_exchange, split_generic};
 use crate::atomic::modify;
-use crate::cta::Cta;
+use crate::cluster::RANK_BIT;
 use crate::fault::{Outcome, Stop, Trap};
 use crate::lanes::{Lanes, Pred, Reg};
 use crate::memory::SharedMemory;
@@ -48,21 +48,9 @@ pub const PARITY: u32 = 1 << 31;
 pub const MOST_ARRIVALS: u32 = 1 << 20;
 /// The lowest bit of the pending arrivals, in the upper word.
 pub const PENDING_AT: u32 = 11;
-/// In machine code of sm_80 the arrivals of each phase are counted down from this.
-const EXPECTED_80: u32 = 1 << 30;
 
 /// Bytes of a barrier.
 const BYTES: u64 = 8;
-
-/// The state of a barrier of sm_80 after `count` arrivals. At the last one of a phase the next phase begins.
-pub(crate) fn arrive_80(state: u64, count: u32) -> u64 {
-    let (expected, pending) = (state as u32, (state >> 32) as u32);
-    let mut after = pending.wrapping_add(count);
-    if (after ^ pending) & PARITY != 0 {
-        after = after & PARITY | expected.wrapping_add(EXPECTED_80) & !PARITY;
-    }
-    u64::from(expected) | u64::from(after) << 32
-}
 
 /// The state of a barrier of PTX or of sm_90.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,10 +158,14 @@ fn locate(file: &Lanes<'_>, m: &Spaces<'_, '_>, (space, at): (Space, Address), o
 /// # Errors
 /// For another CTA's memory.
 pub(crate) fn own_shared(m: &Spaces<'_, '_>, address: u64, what: &str, lane: LaneMask) -> Result<u64, Stop> {
-    let Some(place) = m.cluster else { return Ok(address) };
-    match place.resolve(address) {
-        Some((rank, within)) if rank == place.rank => Ok(within),
-        Some((rank, _)) => {
+    let beyond = (address >> RANK_BIT) as u32;
+    let found = match m.cluster {
+        Some(place) => place.resolve(address).map(|(rank, within)| (rank, rank == place.rank, within)),
+        None => Some((beyond, beyond == 0, address)),
+    };
+    match found {
+        Some((_, true, within)) => Ok(within),
+        Some((rank, ..)) => {
             let what = format!("{what} in the shared memory of CTA {rank} of the cluster, which is not executable");
             Err(Trap::stop(FaultKind::IllegalInstruction, what, lane))
         }
@@ -326,20 +318,20 @@ impl Wait {
 
 /// `bytes` of a transfer have come to the barrier at `address`. It may have been invalidated; a count beyond its range
 /// stays.
-pub(crate) fn complete(cta: &mut Cta, address: u32, bytes: u32) {
+pub(crate) fn complete(shared: &mut SharedMemory, address: u32, bytes: u32) {
     let address = u64::from(address);
-    let Some(state) = state_at(&cta.shared, address) else { return };
+    let Some(state) = state_at(shared, address) else { return };
     let Ok(after) = state.after(0, -i64::from(bytes), false) else { return };
-    if let Some(w) = cta.shared.window_mut(address, BYTES) {
+    if let Some(w) = shared.window_mut(address, BYTES) {
         let (word, after) = (w.word(address), after.word());
         (w.words[word], w.words[word + 1]) = (after as u32, (after >> 32) as u32);
     }
-    cta.barriers_changed = true;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::update::{EXPECTED_80, arrive_80};
 
     fn new_80(count: u32) -> u64 {
         u64::from(EXPECTED_80 - count) | u64::from(PARITY - count) << 32

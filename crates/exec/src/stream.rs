@@ -337,9 +337,9 @@ impl WarpStream for LiveStream {
     fn transferred(&mut self, transfer: TransferId) {
         let Some(at) = self.transfers.iter().position(|pending| pending.id == transfer) else { return };
         let Pending { cta, barriers, .. } = self.transfers.swap_remove(at);
-        for (address, bytes) in barriers {
-            mbarrier::complete(&mut self.ctas[usize::from(cta)], address, bytes);
-        }
+        let place = &mut self.ctas[usize::from(cta)];
+        barriers.into_iter().for_each(|(address, bytes)| mbarrier::complete(&mut place.shared, address, bytes));
+        place.barriers_changed = true;
         self.wake(CtaSlot(cta));
     }
 

@@ -1,6 +1,5 @@
 //! Effect of atomic operations on a value in memory.
 
-use crate::mbarrier;
 use num::atomic;
 use num::float32::MinMax;
 use num::half::{self, Bf16, F16};
@@ -69,7 +68,7 @@ impl Update {
             AtomicOp::Xor => old ^ b,
             AtomicOp::Exch => b,
             AtomicOp::Cas => atomic::cas(old, b, c),
-            AtomicOp::Arrive => mbarrier::arrive_80(old, b as u32),
+            AtomicOp::Arrive => arrive_80(old, b as u32),
             AtomicOp::Inc => u64::from(atomic::inc(old as u32, b as u32)),
             AtomicOp::Dec => u64::from(atomic::dec(old as u32, b as u32)),
             AtomicOp::Min | AtomicOp::Max if matches!(self.ty, T::F16 | T::Bf16) => {
@@ -108,4 +107,19 @@ impl Update {
             },
         }
     }
+}
+
+/// In machine code of sm_80 the arrivals of each phase are counted down from this.
+pub(crate) const EXPECTED_80: u32 = 1 << 30;
+/// The parity of the phase, in the upper word.
+const PARITY: u32 = 1 << 31;
+
+/// The state of a barrier of sm_80 after `count` arrivals. At the last one of a phase the next phase begins.
+pub(crate) fn arrive_80(state: u64, count: u32) -> u64 {
+    let (expected, pending) = (state as u32, (state >> 32) as u32);
+    let mut after = pending.wrapping_add(count);
+    if (after ^ pending) & PARITY != 0 {
+        after = after & PARITY | expected.wrapping_add(EXPECTED_80) & !PARITY;
+    }
+    u64::from(expected) | u64::from(after) << 32
 }

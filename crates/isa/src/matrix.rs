@@ -29,25 +29,25 @@ macro_rules! matrix_types {
 
 matrix_types! {
     /// f16 factors, accumulated in f16.
-    F16 = "f16", 65_536;
+    F16 = "f16", 4096;
     /// f16 factors, accumulated in f32.
-    F16F32 = "f16_f32", 65_536;
+    F16F32 = "f16_f32", 4096;
     /// bf16 factors, accumulated in f32.
-    Bf16 = "bf16", 65_536;
+    Bf16 = "bf16", 4096;
     /// tf32 factors, accumulated in f32.
-    Tf32 = "tf32", 32_768;
+    Tf32 = "tf32", 2048;
     /// f64 factors and accumulator.
     F64 = "f64", 2048;
     /// 8-bit floating-point factors, accumulated in f16.
-    Fp8 = "fp8", 131_072;
+    Fp8 = "fp8", 4096;
     /// 8-bit floating-point factors, accumulated in f32.
-    Fp8F32 = "fp8_f32", 131_072;
+    Fp8F32 = "fp8_f32", 4096;
     /// 8-bit integer factors, accumulated in s32.
-    Int8 = "int8", 131_072;
+    Int8 = "int8", 4096;
     /// 4-bit integer factors, accumulated in s32.
     Int4 = "int4", 8192;
     /// Single bits, accumulated in s32.
-    B1 = "b1", 1_048_576;
+    B1 = "b1", 32_768;
 }
 
 /// Work of a matrix operation for a matrix unit.

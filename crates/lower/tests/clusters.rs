@@ -186,7 +186,7 @@ fn a_barrier_that_cannot_complete_is_reported() {
         let shape = (Some(Dim3::new(2, 1, 1)), Dim3::new(2, 1, 1), 32);
         let fault = launched(loaded, "stuck", shape, 0).unwrap_err();
         let expected = "deadlock: warp 0 of CTA 0 of the cluster waits at barrier 0 for 64 threads (32 arrived); \
-                        warp 0 of CTA 1 of the cluster waits at the barrier of cluster 0, as CTA 1 of 2: 32 threads \
+                        warp 0 of CTA 1 of the cluster waits for the barrier of cluster 0, as CTA 1 of 2: 32 threads \
                         have arrived, 32 have not";
         assert!(fault.starts_with(expected), "{name}: {fault}");
     }

@@ -12,7 +12,8 @@ use crate::frontend::fetch::Fetch;
 use crate::issue::policy::IssuePolicy;
 use crate::issue::stage::{IssueStage, IssueWires};
 use crate::kernel::ResidentKernel;
-use crate::memory::copy_engine::{Progress, is_of_engine};
+use crate::memory::copy_engine::Progress;
+use crate::memory::load_store::is_of_engine;
 use crate::memory::{MemoryCounters, MemoryStage, MemoryWires};
 use crate::observe::counters::{ClassCounts, DesignStatistics, SmCounters};
 use crate::observe::observer::{Observer, Seen, Silent};
@@ -377,7 +378,14 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let spec = state.spec.clone();
         let mut engine = std::mem::take(&mut state.engine);
         let mut happened = vec![];
-        engine.step(now, &spec.sm.copy_engine, &mut Outbox::new(now, port, state), |progress| happened.push(progress));
+        let mut outbox = Outbox::new(now, port, state);
+        let send = |request| {
+            outbox.has_room() && {
+                outbox.push(request);
+                true
+            }
+        };
+        engine.step(now, &spec.sm.copy_engine, send, |progress| happened.push(progress));
         state.engine = engine;
         let tick = Tick { now, kernels, observer };
         let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };

@@ -121,9 +121,10 @@ mod tests {
 {
     .reg .b64 %rd<3>;
     .reg .f32 %f<3>;
+    .reg .b32 %r<2>;
     .shared .f32 tile[256];
     ld.param.u64 %rd1, [p];
-    mbarrier.expect_tx.shared.b64 [tile], 1;
+    txq.filter_mode.b32 %r1, [%rd1];
     st.global.f32 [%rd1], %f1;
     ret;
 }

@@ -92,7 +92,7 @@ fn diagnosis() -> Value {
     let cause = object(
         "A cause that can be removed.",
         [
-            ("rule", text("Name of the rule, as in docs/diagnosis.md.")),
+            ("rule", text("Name of the rule, as `warpwright docs diagnosis` has it.")),
             ("kernel", text("Name of the kernel; empty if the cause is of the whole run.")),
             ("sentence", text("The cause with its figures and the gain at most.")),
             ("remedy", text("What to try.")),

@@ -74,16 +74,17 @@ pub(crate) struct CtaWatch {
     is_over: bool,
 }
 
-impl CtaWatch {
-    /// The copy engine writes these bytes.
-    pub fn note_written(&mut self, address: u64, bytes: u64) {
+impl crate::copy_engine::Watch for CtaWatch {
+    fn note_written(&mut self, address: u64, bytes: u64) {
         for (index, mask) in words(address, bytes) {
             if let Some(written) = self.written.get_mut(index as usize) {
                 *written |= mask;
             }
         }
     }
+}
 
+impl CtaWatch {
     /// A CTA that has accessed nothing.
     fn new(warps: usize, shared_bytes: u32) -> Self {
         let count = shared_bytes.div_ceil(4) as usize;

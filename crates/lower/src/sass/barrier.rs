@@ -2,12 +2,11 @@
 
 use super::builder::{Builder, Lowered};
 use super::memory::address;
-use super::operand::{is_kept, operands};
+use super::operand::{is_kept, list, operands};
 use exec::mbarrier::{Mbarrier, MbarrierOp, MbarrierWait};
 use exec::op::Op;
 use isa::{ALL_COPIES, Space};
 use sass::decode::modifier::{Arrival, key};
-use sass::decode::operand::Memory;
 use sass::decode::{SassInst, SassOperand};
 
 /// `SYNCS.EXCH`.
@@ -63,7 +62,8 @@ pub(super) fn check(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
 }
 
 /// `ARRIVES.LDGSTSBAR` of sm_90, which waits for the copies of its warp: an arrival, or the byte that stands for them.
-pub(super) fn copies_arrive(b: &mut Builder<'_>, inst: &SassInst, place: Memory) -> Lowered<()> {
+pub(super) fn copies_arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let Some(&SassOperand::Memory(place)) = list(inst).last() else { return Err("it has an unknown form".into()) };
     let address = address(b, inst, Space::Shared, place)?;
     let [none, one] = [0, 1].map(|n| b.constant(n));
     let (op, [count, bytes]) = if inst.has(key::TRANSACTION_COUNT) {

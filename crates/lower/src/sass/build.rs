@@ -18,7 +18,7 @@ use isa::{
     CacheOp, ConstantOperand, Control, ControlBits, CounterBound, Dim3, InstSpec, ProgramBuilder, RegFile, RegId,
     SingleOperation, Source, Traits,
 };
-use sass::decode::modifier::{Barrier, key};
+use sass::decode::modifier::{Barrier, GroupEnd, key};
 use sass::decode::operand::Constant;
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::lines::LineTables;
@@ -359,7 +359,9 @@ fn control(inst: &SassInst) -> Option<Control> {
         SassOp::ArriveS => Control::AsyncWait,
         SassOp::WarpGroup if super::operand::list(inst).is_empty() => Control::None,
         SassOp::WarpGroup => Control::MatrixWait,
-        SassOp::HGmma | SassOp::QGmma | SassOp::IGmma | SassOp::BGmma if !inst.has(key::NO_GROUP_END) => {
+        SassOp::HGmma | SassOp::QGmma | SassOp::IGmma | SassOp::BGmma
+            if inst.modifier(key::GROUP_END) == Some(GroupEnd::Last) =>
+        {
             Control::MatrixCommit
         }
         SassOp::NanoSleep => Control::Sleep,

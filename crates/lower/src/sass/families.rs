@@ -62,6 +62,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::AtomG | SassOp::AtomGCas => memory::atomic(b, inst, Space::Global),
         SassOp::Atom | SassOp::AtomCas | SassOp::Red | SassOp::RedG => memory::atomic(b, inst, Space::Generic),
         SassOp::AtomS | SassOp::AtomSCas | SassOp::AtomSPopcInc => memory::atomic(b, inst, Space::Shared),
+        SassOp::ArriveS if b.sm >= 90 => barrier::copies_arrive(b, inst),
         SassOp::AtomSArrive | SassOp::ArriveS => memory::arrive(b, inst),
         SassOp::LdGSts => memory::copy(b, inst),
         SassOp::SyncsExch => barrier::exchange(b, inst),

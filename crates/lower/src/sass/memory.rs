@@ -17,7 +17,6 @@
 //!    code encodes the bytes of `cp.async` this way, and uses the predicate for none.
 //! 5. The effect of the predicate of a plain load is not published: it is refused.
 
-use super::barrier;
 use super::builder::{Builder, Lowered, offset_in_bank};
 use super::operand::list;
 use exec::access::{Address, Format, Transfer};
@@ -268,9 +267,6 @@ pub(super) fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let ([] | [_], [place]) = (&registers[..], &places[..]) else {
         return Err("it has an unknown form".into());
     };
-    if b.sm >= 90 && inst.row.op == SassOp::ArriveS {
-        return barrier::copies_arrive(b, inst, *place);
-    }
     if b.sm >= 90 || inst.has(key::TRANSACTION_COUNT) {
         return Err("compilers have no such arrival on this architecture".into());
     }

@@ -143,6 +143,8 @@ values! {
     CopyDirection { GlobalToShared, SharedToGlobal, SharedToShared }
     /// Dimensions of a tensor.
     Rank { One, Two, Three, Four, Five }
+    /// Whether a matrix operation is the last of its group.
+    GroupEnd { Last, Inner }
     /// Order of an access with others; since Ampere, with its scope.
     Order { Weak, Constant, Strong, StrongGpu, Mmio }
     /// Rounding of a result; of an integral one to the nearest, floor, ceiling and towards zero.
@@ -275,7 +277,7 @@ keys! {
     // Matrices.
     SHAPE "shape": MatrixShape, STEP "step": Part, D_F32 "d type": bool, C_F32 "c type": bool,
     FACTORS "input type": FloatType, A_INT "a type": IntType, B_INT "b type": IntType, A_BYTE "a type": ByteType,
-    B_BYTE "b type": ByteType, BIT_OPERATION "operation": BitOperation, SPARSE "sparse": bool, NO_GROUP_END "no end of a group": bool,
+    B_BYTE "b type": ByteType, BIT_OPERATION "operation": BitOperation, SPARSE "sparse": bool, GROUP_END "end of a group": GroupEnd,
     GROUP_COLUMNS "columns": GroupColumns, GROUP_LENGTH "length": GroupLength, LAYOUT "layout": Layout, COUNT "count": Count,
     // Control flow.
     BRANCH "kind": Branch, BARRIER "mode": Barrier, BARRIER_REDUCTION "reduction": BarrierReduction,

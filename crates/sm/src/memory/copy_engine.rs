@@ -19,8 +19,6 @@
 //! - D-CE5: a copy from shared memory to shared memory takes the time of its bytes at the rate of stores.
 
 use crate::memory::copies::Copies;
-use crate::memory::load_store::TOKEN_BYPASS;
-use crate::outbox::Outbox;
 use config::CopyEngine as Parameters;
 use isa::{Transfer, TransferId, TransferKind, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist};
@@ -31,13 +29,6 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Marks the token of a request of the engine; the rest is the number of the command.
 pub(crate) const TOKEN_ENGINE: u32 = 1 << 30;
-
-/// Whether `reply` is to a request of the engine.
-#[inline]
-pub(crate) fn is_of_engine(reply: &Request) -> bool {
-    let kind = matches!(reply.kind, RequestKind::Read | RequestKind::Write | RequestKind::Atomic);
-    kind && reply.token & (TOKEN_ENGINE | TOKEN_BYPASS) == TOKEN_ENGINE
-}
 
 /// Most bytes of a request.
 const LINE: u64 = 128;
@@ -135,18 +126,18 @@ impl CopyEngine {
         }
     }
 
-    /// Sends a request, if one is due, and ends commands. `progress` sees what they have come to.
+    /// Sends a request, if one is due and `send` has room for it, and ends commands. `progress` sees what they have come to.
     pub fn step(
         &mut self,
         now: Cycle,
         parameters: &Parameters,
-        outbox: &mut Outbox<'_>,
+        send: impl FnMut(Request) -> bool,
         mut progress: impl FnMut(Progress),
     ) {
         if self.next_request <= now
             && let Some(&number) = self.queue.front()
         {
-            self.send(now, number, parameters, outbox, &mut progress);
+            self.send_next(now, number, parameters, send, &mut progress);
         }
         while let Some(&Reverse((due, number))) = self.ends.peek()
             && due <= now
@@ -161,12 +152,12 @@ impl CopyEngine {
     }
 
     /// A request of the command `number` goes to the memory, if there is room.
-    fn send(
+    fn send_next(
         &mut self,
         now: Cycle,
         number: u16,
         parameters: &Parameters,
-        outbox: &mut Outbox<'_>,
+        mut send: impl FnMut(Request) -> bool,
         progress: &mut impl FnMut(Progress),
     ) {
         let command = &mut self.commands[usize::from(number)];
@@ -174,13 +165,12 @@ impl CopyEngine {
         command.begun = Some(begun);
         let rate = u64::from(parameters.rate(command.transfer.kind));
         if let Some((first, mut request)) = command.request() {
-            if !outbox.has_room() {
+            request.token = TOKEN_ENGINE | u32::from(number);
+            if !send(request) {
                 command.begun = Some(begun + 1);
                 self.next_request = now + 1;
                 return;
             }
-            request.token = TOKEN_ENGINE | u32::from(number);
-            outbox.push(request);
             command.next = first;
             command.sent += u64::from(request.bytes);
             command.outstanding += 1;

@@ -67,8 +67,7 @@ const SAT: Mod = key::SATURATE.bit(75, &["", ".SAT"]);
 const SCOREBOARD: Mod =
     modifier("scoreboard", bits(84, 3), &["", RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, ""]);
 /// An operation with the scoreboard is the last of its group.
-const NO_END: Mod = key::NO_GROUP_END.bit(84, &["", ""]);
-const NO_OTHER: Mod = modifier("scoreboard", bits(85, 2), &["", RESERVED, RESERVED, ""]);
+const END: Mod = choice!(GROUP_END: GroupEnd, bits(84, 3), [(Last "") _ _ _ _ _ _ (Inner "")]);
 const NO_SELECTOR: Mod = modifier("selector", bits(48, 2), &["", RESERVED, RESERVED, RESERVED]);
 /// Another form of the descriptors.
 const NO_OFFSET: Mod = unused(bits(74, 1));
@@ -82,8 +81,7 @@ const HALF: &[Mod] = &[
     choice!(GROUP_LENGTH: GroupLength, bits(58, 2), [(K16 "x16") (K8 "x8") _ _]),
     SUM_F32,
     HALF_TYPE,
-    NO_END,
-    NO_OTHER,
+    END,
 ];
 const SPARSE_HALF: &[Mod] = &[
     SPARSE,
@@ -91,21 +89,11 @@ const SPARSE_HALF: &[Mod] = &[
     choice!(GROUP_LENGTH: GroupLength, bits(58, 2), [(K16 "x16") _ (K32 "x32") _]),
     SUM_F32,
     HALF_TYPE,
-    NO_END,
-    NO_OTHER,
+    END,
     NO_OFFSET,
 ];
-const BYTES: &[Mod] = &[
-    SPARSE,
-    COLUMNS,
-    flag("length", 58, &["x32", RESERVED]),
-    SUM_F32,
-    A_BYTE,
-    B_BYTE,
-    NO_END,
-    NO_OTHER,
-    NO_TRANSPOSITION,
-];
+const BYTES: &[Mod] =
+    &[SPARSE, COLUMNS, flag("length", 58, &["x32", RESERVED]), SUM_F32, A_BYTE, B_BYTE, END, NO_TRANSPOSITION];
 const SPARSE_BYTES: &[Mod] = &[
     SPARSE,
     COLUMNS,
@@ -113,30 +101,20 @@ const SPARSE_BYTES: &[Mod] = &[
     SUM_F32,
     A_BYTE,
     B_BYTE,
-    NO_END,
-    NO_OTHER,
+    END,
     NO_OFFSET,
     NO_SELECTOR,
     NO_TRANSPOSITION,
 ];
-const INTEGERS: &[Mod] = &[
-    SPARSE,
-    key::GROUP_COLUMNS.choice(bits(53, 6), &OF_BYTES.1, &OF_BYTES.0),
-    A_INT,
-    B_INT,
-    SAT,
-    NO_END,
-    NO_OTHER,
-    NO_CHANGE,
-];
+const INTEGERS: &[Mod] =
+    &[SPARSE, key::GROUP_COLUMNS.choice(bits(53, 6), &OF_BYTES.1, &OF_BYTES.0), A_INT, B_INT, SAT, END, NO_CHANGE];
 const SPARSE_INTEGERS: &[Mod] = &[
     SPARSE,
     key::GROUP_COLUMNS.choice(bits(53, 6), &OF_SPARSE_BYTES.1, &OF_SPARSE_BYTES.0),
     A_INT,
     B_INT,
     SAT,
-    NO_END,
-    NO_OTHER,
+    END,
     NO_OFFSET,
     NO_SELECTOR,
     NO_CHANGE,
@@ -146,8 +124,7 @@ const SINGLE_BITS: &[Mod] = &[
     unused(bits(58, 1)),
     choice!(BIT_OPERATION: BitOperation, bits(77, 2), [_ _ (And ".AND") _]),
     flag("reduction", 80, &[RESERVED, ".POPC"]),
-    NO_END,
-    NO_OTHER,
+    END,
     NO_CHANGE,
 ];
 

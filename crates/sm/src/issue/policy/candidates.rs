@@ -116,7 +116,8 @@ impl<M: WarpMask> Candidates<M> {
     /// Warps without a candidate because of `stall`.
     #[inline]
     pub fn stalled(&self, stall: Stall) -> M {
-        self.of(Head::stalled(stall))
+        // Other reasons are none of an instruction, and have no head.
+        if (stall as u8) < Head::REASONS { self.of(Head::stalled(stall)) } else { M::NONE }
     }
 
     /// The first reason in order of priority for which any of `warps` has no candidate.

@@ -37,6 +37,7 @@ use crate::execute::write_back::WriteBack;
 use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
+use crate::memory::copy_engine::TOKEN_ENGINE;
 use crate::observe::observer::{Accessed, Observer, Seen};
 use crate::operands::OperandStage;
 use crate::outbox::{Client, Outbox};
@@ -56,6 +57,13 @@ use shared::SharedPipe;
 
 /// Marks the token of an access that bypasses L1: the rest is the instruction's id.
 pub(crate) const TOKEN_BYPASS: u32 = 1 << 31;
+
+/// Whether `reply` is to a request of the copy engine.
+#[inline]
+pub(crate) fn is_of_engine(reply: &Request) -> bool {
+    let kind = matches!(reply.kind, RequestKind::Read | RequestKind::Write | RequestKind::Atomic);
+    kind && reply.token & (TOKEN_ENGINE | TOKEN_BYPASS) == TOKEN_ENGINE
+}
 
 /// Clients of the write-back register, in turn: shared memory, textures, constants, what bypassed L1,
 /// L1.
