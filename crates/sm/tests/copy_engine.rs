@@ -127,7 +127,8 @@ fn sleeping_changes_nothing_and_warps_end_after_their_transfers() {
 
 #[test]
 fn each_key_of_the_copy_engine_counts() {
-    let keys: [(&str, fn(&mut CopyEngine)); 5] = [
+    type Change = fn(&mut CopyEngine);
+    let keys: [(&str, Change); 5] = [
         ("start_cycles", |e| e.start_cycles = Some(21)),
         ("completion_cycles", |e| e.completion_cycles = Some(51)),
         ("load_bytes_per_cycle", |e| e.load_bytes_per_cycle = Some(32)),

@@ -88,7 +88,8 @@ fn a_wait_leaves_the_groups_that_it_may() {
 
 #[test]
 fn each_key_of_matrix_groups_counts() {
-    let keys: [(&str, fn(&mut MatrixGroups)); 5] = [
+    type Change = fn(&mut MatrixGroups);
+    let keys: [(&str, Change); 5] = [
         ("multiply_adds_per_cycle", |g| g.multiply_adds_per_cycle = Some(256)),
         ("shared_bytes_per_cycle", |g| g.shared_bytes_per_cycle = Some(64)),
         ("least_cycles", |g| g.least_cycles = Some(60)),

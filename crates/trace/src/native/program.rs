@@ -276,7 +276,9 @@ fn matrix_work(cursor: &mut Cursor, bytes: &[u8]) -> Result<MatrixWork, Expected
     let code = cursor.byte(bytes)?;
     let ty = MatrixType::ALL.get(usize::from(code & !OF_GROUP)).copied().ok_or("a type of a matrix operation")?;
     let multiply_adds = cursor.narrow(bytes)?;
-    if multiply_adds > ty.most_multiply_adds() {
+    // A warp group's operations have up to 256 columns, a warp's 8.
+    let columns = if code & OF_GROUP == 0 { 1 } else { 256 / 8 };
+    if multiply_adds > columns * ty.most_multiply_adds() {
         return Err("a matrix operation of a size that its type has");
     }
     let group = if code & OF_GROUP == 0 {
