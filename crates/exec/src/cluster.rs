@@ -6,7 +6,7 @@
 //! rank n-1: `mapa` makes such addresses.
 //!
 //! **Where shared memory is.** A stream has the shared memory of its CTAs while it steps. It hands that of clusters' CTAs
-//! over to [`Clusters`], which is shared state, for operations of other CTAs on it ([`isa::WarpStream::lend`]). Memory of
+//! over to `Clusters`, which is shared state, for operations of other CTAs on it ([`isa::WarpStream::lend`]). Memory of
 //! a CTA that has ended stays there until its whole cluster has ended.
 //!
 //! **The barrier** is complete when each thread of the cluster has arrived or exited. Streams say so when they hand memory
