@@ -134,8 +134,8 @@ impl CopyEngine {
     pub fn rate(&self, kind: TransferKind) -> u32 {
         match kind {
             TransferKind::GlobalToShared | TransferKind::Prefetch => self.load_bytes_per_cycle.unwrap_or(64),
-            TransferKind::SharedToGlobal | TransferKind::SharedToShared => self.store_bytes_per_cycle.unwrap_or(32),
-            TransferKind::SharedReduction => self.reduction_bytes_per_cycle.unwrap_or(21),
+            TransferKind::SharedToGlobal | TransferKind::SharedToShared => self.store_bytes_per_cycle.unwrap_or(24),
+            TransferKind::SharedReduction => self.reduction_bytes_per_cycle.unwrap_or(18),
         }
     }
 

@@ -547,9 +547,9 @@ keys! {
         completion_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. Bytes that loads and prefetches ask for per cycle; 64 if absent.
         load_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;
-        /// Optional. Bytes that stores send per cycle; 32 if absent.
+        /// Optional. Bytes that stores send per cycle; 24 if absent.
         store_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;
-        /// Optional. Bytes that reductions send per cycle; 21 if absent.
+        /// Optional. Bytes that reductions send per cycle; 18 if absent.
         reduction_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;
     }
 
