@@ -14,7 +14,7 @@ struct Planted {
     rule: &'static str,
     /// Text of the line, if the cause has one.
     line: Option<&'static str>,
-    /// What the launch file of the repaired kernel has in place of what.
+    /// Changes to the launch file for the repaired kernel: old text, new text.
     repaired: &'static [(&'static str, &'static str)],
     /// The change in words.
     change: &'static str,

@@ -1,7 +1,7 @@
 //! Bulk copies and reductions of consecutive bytes by the copy engine.
 
 use crate::access::Spaces;
-use crate::copy_engine::{Ends, Engine, Started, add_run};
+use crate::copy_engine::{Copies, Engine, add_run};
 use crate::fault::{Outcome, Stop};
 use crate::lanes::{Lanes, Reg};
 use crate::mbarrier::own_shared;
@@ -34,8 +34,8 @@ pub struct BulkCopy {
 }
 
 /// A lane's operands.
-#[derive(Clone, Copy, Debug, Default)]
-struct Operands {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operands {
     outer: u64,
     shared: u64,
     size: u32,
@@ -50,49 +50,6 @@ impl BulkCopy {
     /// Whether the first operand is in shared memory, too.
     const fn is_within(&self) -> bool {
         matches!(self.kind, TransferKind::SharedToShared)
-    }
-
-    /// Executes it for the lanes of `file`; `started` receives what it starts.
-    pub(crate) fn run(
-        &self,
-        file: &Lanes<'_>,
-        engine: &mut Engine<'_, '_, '_>,
-        (ends, started): (Ends, &mut Option<Started>),
-        out: &mut isa::DynInst,
-    ) -> Outcome {
-        let mask = if self.once { file.mask & file.mask.wrapping_neg() } else { file.mask };
-        if mask == 0 {
-            return Ok(());
-        }
-        let mut transfer = Transfer { kind: self.kind, by_group: self.is_by_group(), ..Transfer::default() };
-        let mut barriers = Vec::new();
-        let mut operands = [Operands::default(); kit::WARP_LANES];
-        for lane in kit::lanes(mask) {
-            engine.lane = lane;
-            operands[lane] = self.operands(file, engine)?;
-            let Operands { outer, size, .. } = operands[lane];
-            if !self.is_within() {
-                add_run(&mut transfer, outer, size);
-            }
-            transfer.shared_bytes += if self.kind == TransferKind::Prefetch { 0 } else { size };
-            if let Some(barrier) = self.barrier {
-                barriers.push((barrier_at(engine.m, file.get(barrier, lane), lane)?, size));
-            }
-        }
-        if ends != Ends::Started {
-            *started = Some(Started { barriers });
-            out.transfer = Some(Box::new(transfer));
-        }
-        for lane in kit::lanes(mask) {
-            engine.lane = lane;
-            self.move_data(operands[lane], engine)?;
-        }
-        Ok(())
-    }
-
-    /// Whether the thread's bulk group completes it.
-    const fn is_by_group(&self) -> bool {
-        matches!(self.kind, TransferKind::SharedToGlobal | TransferKind::SharedReduction) && self.barrier.is_none()
     }
 
     fn operands(&self, file: &Lanes<'_>, engine: &Engine<'_, '_, '_>) -> Result<Operands, Stop> {
@@ -117,8 +74,38 @@ impl BulkCopy {
         }
         Ok(Operands { outer, shared, size })
     }
+}
 
-    fn move_data(&self, Operands { outer, shared, size }: Operands, engine: &mut Engine<'_, '_, '_>) -> Outcome {
+impl Copies for BulkCopy {
+    type Copy = Operands;
+
+    fn kind(&self) -> TransferKind {
+        self.kind
+    }
+
+    fn is_once(&self) -> bool {
+        self.once
+    }
+
+    fn prepare(
+        &self,
+        file: &Lanes<'_>,
+        engine: &Engine<'_, '_, '_>,
+        transfer: &mut Transfer,
+        barriers: &mut Vec<(u32, u32)>,
+    ) -> Result<Operands, Stop> {
+        let operands @ Operands { outer, size, .. } = self.operands(file, engine)?;
+        if !self.is_within() {
+            add_run(transfer, outer, size);
+        }
+        transfer.shared_bytes += if self.kind == TransferKind::Prefetch { 0 } else { size };
+        if let Some(barrier) = self.barrier {
+            barriers.push((barrier_at(engine.m, file.get(barrier, engine.lane), engine.lane)?, size));
+        }
+        Ok(operands)
+    }
+
+    fn move_data(&self, &Operands { outer, shared, size }: &Operands, engine: &mut Engine<'_, '_, '_>) -> Outcome {
         let (from, to) = match self.kind {
             TransferKind::GlobalToShared => ((Space::Global, outer), (Space::Shared, shared)),
             TransferKind::SharedToShared => ((Space::Shared, shared), (Space::Shared, outer)),

@@ -5,9 +5,9 @@
 //! included: 0 is the CTA of rank 0. In PTX, where a variable's address is a constant, 0 is the own CTA and n the CTA of
 //! rank n-1: `mapa` makes such addresses.
 //!
-//! **Where shared memory is.** A stream has the shared memory of its CTAs while it steps. It hands that of clusters' CTAs
-//! over to `Clusters`, which is shared state, for operations of other CTAs on it ([`isa::WarpStream::lend`]). Memory of
-//! a CTA that has ended stays there until its whole cluster has ended.
+//! **Where shared memory is.** A stream has the shared memory of its CTAs while it steps. For operations of other CTAs it
+//! hands the shared memory of CTAs in clusters over to `Clusters`, which is shared state ([`isa::WarpStream::lend`]). The
+//! memory of a CTA that has ended stays there until its whole cluster has ended.
 //!
 //! **The barrier** is complete when each thread of the cluster has arrived or exited. Streams say so when they hand memory
 //! over, so that it completes between windows.
@@ -80,7 +80,7 @@ pub(crate) struct Membership {
 }
 
 impl Membership {
-    /// That of a CTA that starts.
+    /// The membership of a CTA that starts.
     pub fn new(place: ClusterPlace) -> Self {
         Self { place, phase: 0, arrived: (0, 0), is_lent: false, has_ended: false }
     }

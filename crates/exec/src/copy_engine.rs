@@ -1,11 +1,12 @@
-//! What instructions of the copy engine share: bytes of memory, and how a transfer ends.
+//! Instructions of the copy engine: their start and end, and accesses to bytes of memory.
 
 use crate::access::{self, Spaces};
 use crate::atomic::modify;
 use crate::fault::{Outcome, Stop, Trap};
+use crate::lanes::Lanes;
 use crate::memory::Reduction;
 use crate::update::{AtomicOp, AtomicType, Update};
-use isa::{FaultKind, Space, Transfer, TransferKind};
+use isa::{DynInst, FaultKind, Space, Transfer, TransferKind};
 use kit::{LaneMask, WARP_LANES};
 
 /// When the transfer that an instruction starts ends.
@@ -26,7 +27,7 @@ pub(crate) struct Started {
 }
 
 /// The checks of a CTA, as far as the copy engine informs them.
-pub(crate) trait Watch {
+pub(crate) trait SeesWrites {
     /// The copy engine writes these bytes of shared memory.
     fn note_written(&mut self, address: u64, bytes: u64);
 }
@@ -34,11 +35,68 @@ pub(crate) trait Watch {
 /// Memory and checks, as an instruction of the copy engine uses them for one lane.
 pub(crate) struct Engine<'a, 'b, 'm> {
     pub m: &'a mut Spaces<'b, 'm>,
-    pub watch: Option<&'a mut dyn Watch>,
+    pub watch: Option<&'a mut dyn SeesWrites>,
     pub lane: usize,
 }
 
-/// Appends a run of global bytes to those of a transfer.
+/// An instruction that starts a copy in each of its lanes.
+pub(crate) trait Copies {
+    /// A lane's copy, which is possible.
+    type Copy;
+
+    fn kind(&self) -> TransferKind;
+
+    /// The warp executes it once, not each lane.
+    fn is_once(&self) -> bool;
+
+    /// Checks the operands of the engine's lane. Appends to `transfer` the lane's accesses, to `barriers` the barrier to
+    /// which its bytes come.
+    ///
+    /// # Errors
+    /// The copy is impossible.
+    fn prepare(
+        &self,
+        file: &Lanes<'_>,
+        engine: &Engine<'_, '_, '_>,
+        transfer: &mut Transfer,
+        barriers: &mut Vec<(u32, u32)>,
+    ) -> Result<Self::Copy, Stop>;
+
+    /// Moves the data of a lane.
+    fn move_data(&self, copy: &Self::Copy, engine: &mut Engine<'_, '_, '_>) -> Outcome;
+}
+
+/// Executes `instruction` for the lanes of `file`; `started` receives the transfer that it starts.
+pub(crate) fn start<'a, 'b, 'm>(
+    instruction: &impl Copies,
+    file: &Lanes<'_>,
+    (m, watch): (&'a mut Spaces<'b, 'm>, Option<&'a mut dyn SeesWrites>),
+    (ends, started): (Ends, &mut Option<Started>),
+    out: &mut DynInst,
+) -> Outcome {
+    let mask = if instruction.is_once() { file.mask & file.mask.wrapping_neg() } else { file.mask };
+    if mask == 0 {
+        return Ok(());
+    }
+    let engine = &mut Engine { m, watch, lane: 0 };
+    let mut transfer = Transfer { kind: instruction.kind(), ..Transfer::default() };
+    let (mut barriers, mut copies) = (Vec::new(), Vec::new());
+    for lane in kit::lanes(mask) {
+        engine.lane = lane;
+        copies.push((lane, instruction.prepare(file, engine, &mut transfer, &mut barriers)?));
+    }
+    if ends != Ends::Started {
+        *started = Some(Started { barriers });
+        out.transfer = Some(Box::new(transfer));
+    }
+    for (lane, copy) in &copies {
+        engine.lane = *lane;
+        instruction.move_data(copy, engine)?;
+    }
+    Ok(())
+}
+
+/// Adds a run of global bytes to a transfer.
 pub(crate) fn add_run(transfer: &mut Transfer, address: u64, bytes: u32) {
     match transfer.runs.last_mut() {
         _ if bytes == 0 => {}
@@ -186,9 +244,4 @@ impl Engine<'_, '_, '_> {
         let what = format!("multicast to the CTAs {ctas:#06x} of the cluster, other than this one, is not executable");
         Err(self.fault(FaultKind::IllegalInstruction, what))
     }
-}
-
-/// Whether a transfer of this kind writes global memory.
-pub(crate) const fn writes_global(kind: TransferKind) -> bool {
-    matches!(kind, TransferKind::SharedToGlobal | TransferKind::SharedReduction)
 }

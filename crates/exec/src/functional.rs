@@ -54,10 +54,8 @@ enum Waiting {
         id: u8,
         threads: u32,
     },
-    /// Waits at an `mbarrier`.
-    Mbarrier,
-    /// Waits at the barrier of the cluster.
-    Cluster,
+    /// Waits at an `mbarrier` or at the barrier of the cluster.
+    Held,
     Done,
 }
 
@@ -105,7 +103,7 @@ pub struct Round<'a> {
 impl Round<'_> {
     /// Whether `warp` waits at a barrier.
     pub fn is_waiting(&self, warp: WarpSlot) -> bool {
-        matches!(self.waiting[warp.index()], Waiting::Barrier { .. } | Waiting::Cluster | Waiting::Mbarrier)
+        matches!(self.waiting[warp.index()], Waiting::Barrier { .. } | Waiting::Held)
     }
 
     /// Whether all threads of `warp` have exited.
@@ -164,7 +162,7 @@ pub(crate) fn run_in_order(
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let id = state.add_launch(launch.clone());
     let size = launch.shape().cluster_ctas();
-    // The first CTA of a cluster stands for all of them.
+    // Each cluster is run from its first CTA.
     let mut firsts = ctas.filter(|number| number.is_multiple_of(size));
     let result = firsts.try_for_each(|first| {
         run_ctas_together(state, stream, (id, launch), (first..first + size, order), &mut stats, observer)
@@ -189,7 +187,7 @@ impl From<Box<Fault>> for Ended {
     }
 }
 
-/// Runs the CTAs with the numbers from `first` on, one or those of a cluster. Their warps have their turns together.
+/// Runs the CTAs with these numbers, one or a cluster. Their warps take turns together.
 fn run_ctas_together(
     state: &mut DeviceState,
     stream: &mut LiveStream,
@@ -234,9 +232,7 @@ fn run_ctas_together(
                 let end = turn(state, stream, (warp, length), stats, (barriers, &mut *observer), &mut out)?;
                 *since = if end == Waiting::No { since.saturating_add(1) } else { 0 };
                 waiting[warp.index()] = end;
-                while let Some(woken) = stream.take_woken() {
-                    waiting[woken.index()] = Waiting::No;
-                }
+                wake(stream, &mut waiting);
             }
         }
         let round = Round {
@@ -274,17 +270,18 @@ fn run_ctas_together(
 
 /// Releases the warps of complete barriers of clusters, and of an `mbarrier` at which other CTAs have arrived.
 fn pass_cluster(state: &mut DeviceState, stream: &mut LiveStream, waiting: &mut [Waiting]) -> bool {
-    if !waiting.iter().any(|waiting| matches!(waiting, Waiting::Cluster | Waiting::Mbarrier)) {
+    if !waiting.contains(&Waiting::Held) {
         return false;
     }
     stream.lend(state);
     stream.take_back(state);
-    let mut released = false;
-    while let Some(warp) = stream.take_woken() {
-        waiting[warp.index()] = Waiting::No;
-        released = true;
-    }
-    released
+    wake(stream, waiting)
+}
+
+/// Continues the warps that the stream has woken. Whether there are any.
+fn wake(stream: &mut LiveStream, waiting: &mut [Waiting]) -> bool {
+    let woken = std::iter::from_fn(|| stream.take_woken());
+    woken.inspect(|warp| waiting[warp.index()] = Waiting::No).count() > 0
 }
 
 /// Executes up to `left` instructions of a warp.
@@ -314,9 +311,8 @@ fn turn<O: Observer>(
         match end {
             Turn::Over => break,
             Turn::Stopped => return Err(Ended::Stopped),
-            Turn::Cluster => return Ok(Waiting::Cluster),
             Turn::Done => return Ok(Waiting::Done),
-            Turn::Mbarrier => return Ok(Waiting::Mbarrier),
+            Turn::Held => return Ok(Waiting::Held),
             Turn::Barrier { waits } => {
                 barriers[out.barrier.id as usize] += kit::WARP_LANES as u32;
                 if waits {
@@ -365,7 +361,7 @@ fn deadlock(
                 let arrived = barriers[cta][*id as usize];
                 who.push(format!("warp {warp}{of} waits at barrier {id} for {wanted} threads ({arrived} arrived)"));
             }
-            Waiting::Cluster | Waiting::Mbarrier => {
+            Waiting::Held => {
                 let what = stream.describe_wait(WarpSlot::from(i)).unwrap_or_default();
                 who.push(format!("warp {warp}{of} waits for {what}"));
             }

@@ -8,7 +8,7 @@ use crate::calls;
 use crate::cluster::{self, Clusters};
 use crate::compare;
 use crate::convergence::Stuck;
-use crate::copy_engine::{Ends, Engine};
+use crate::copy_engine::{self, Ends};
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap, overflow};
 use crate::heap::Heap;
@@ -328,16 +328,14 @@ fn operate_rarely(
             async_copy(&file, &mut spaces, [*shared, *global], *bytes, limit, out)?;
         }
         Op::BulkCopy(copy) => {
-            let mut engine =
-                Engine { m: &mut spaces, watch: env.cta.watch.as_deref_mut().map(|watch| watch as _), lane: 0 };
-            let done = copy.run(&file, &mut engine, (env.ends, &mut env.cta.started), out);
+            let watch = env.cta.watch.as_deref_mut().map(|watch| watch as _);
+            let done = copy_engine::start(copy, &file, (&mut spaces, watch), (env.ends, &mut env.cta.started), out);
             end_transfer(env);
             done?;
         }
         Op::TensorCopy(copy) => {
-            let mut engine =
-                Engine { m: &mut spaces, watch: env.cta.watch.as_deref_mut().map(|watch| watch as _), lane: 0 };
-            let done = copy.run(&file, &mut engine, (env.ends, &mut env.cta.started), out);
+            let watch = env.cta.watch.as_deref_mut().map(|watch| watch as _);
+            let done = copy_engine::start(copy, &file, (&mut spaces, watch), (env.ends, &mut env.cta.started), out);
             end_transfer(env);
             done?;
         }

@@ -309,8 +309,7 @@ fn check_cluster(kernel: &Kernel, grid: Dim3, cluster: Option<Dim3>) -> Result<(
     if let Some(required) = kernel.required_cluster.filter(|&required| required != cluster) {
         return fail(format!("clusters of {cluster}, but it was compiled for clusters of {required} only"));
     }
-    let sides = [(grid.x, cluster.x), (grid.y, cluster.y), (grid.z, cluster.z)];
-    if sides.into_iter().any(|(grid, cluster)| grid % cluster != 0) {
+    if !grid.is_multiple_of(cluster) {
         return fail(format!("a grid of {grid} is not a multiple of the cluster of {cluster}"));
     }
     Ok(())

@@ -164,7 +164,7 @@ pub enum Op {
     Isspacep {
         d: Pred,
         space: Space,
-        /// Of shared memory: that of all CTAs of the cluster counts, not only the own CTA's.
+        /// For shared memory: an address in any CTA of the cluster counts, not only in the own CTA.
         of_cluster: bool,
         a: Reg,
     },

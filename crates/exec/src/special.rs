@@ -53,7 +53,7 @@ pub enum Special {
     Cluster(ClusterRegister),
 }
 
-/// What a CTA reads of its cluster and of the grid of clusters. A launch without clusters has clusters of one CTA.
+/// Registers about the cluster of a CTA and the grid of clusters. A launch without clusters has clusters of one CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClusterRegister {
     /// 1 if the launch is in clusters.

@@ -405,8 +405,7 @@ impl LiveStream {
         self.is_alone = true;
         self.take_shared(shared, slot);
         let turn = self.take_seen_turn(shared, slot, (most, context), out, observe);
-        self.wake(CtaSlot(self.warps[slot.index()].cta));
-        self.lend_shared(shared, slot);
+        self.end_turn(shared, slot);
         turn
     }
 
@@ -451,7 +450,7 @@ impl LiveStream {
             }
             if waits {
                 self.at_cluster.push(slot);
-                return Ok(Turn::Cluster);
+                return Ok(Turn::Held);
             }
             if let Some(end) = wait(insts, out) {
                 return Ok(end);
@@ -494,13 +493,12 @@ impl LiveStream {
             execute_machine_code_unseen(warp, &mut env, out, most, threads)
         };
         *context = env.context;
-        self.wake(CtaSlot(self.warps[slot.index()].cta));
-        self.lend_shared(shared, slot);
+        self.end_turn(shared, slot);
         match end {
             Ok(turn) => Ok(turn),
             Err(Stop::AtCluster) => {
                 self.at_cluster.push(slot);
-                Ok(Turn::Cluster)
+                Ok(Turn::Held)
             }
             Err(Stop::Trap(trap)) => Err(self.fault(shared, slot, out.pc, *trap)),
             Err(Stop::Deferred) => unreachable!("a warp that has the device for itself does not wait for the exchange"),

@@ -1,12 +1,12 @@
 //! Copies and reductions of boxes of tensors by the copy engine.
 
 use crate::bulk::barrier_at;
-use crate::copy_engine::{Ends, Engine, Started, add_run};
+use crate::copy_engine::{Copies, Engine, add_run};
 use crate::fault::{Outcome, Stop};
 use crate::lanes::{Lanes, Reg};
 use crate::mbarrier::own_shared;
 use crate::memory::{generic_space, window_base};
-use crate::tensor_map::{ALIGNMENT, BYTES, Element, Interleave, MOST_DIMENSIONS, Place, Row, TensorMap, WORDS};
+use crate::tensor_map::{ALIGNMENT, BYTES, Element, Interleave, MOST_DIMENSIONS, Place, Row, TensorMap};
 use crate::update::{AtomicOp, AtomicType};
 use isa::{FaultKind, Space, Transfer, TransferKind};
 
@@ -34,7 +34,7 @@ pub struct TensorCopy {
 }
 
 /// A copy of one lane.
-struct Copy {
+pub(crate) struct Copy {
     map: TensorMap,
     place: Place,
     shared: u64,
@@ -53,52 +53,6 @@ impl TensorCopy {
     /// Columns of the operands.
     pub const fn columns(&self) -> u8 {
         self.head() + self.rank
-    }
-
-    /// Executes it for the lanes of `file`; `started` receives what it starts.
-    pub(crate) fn run(
-        &self,
-        file: &Lanes<'_>,
-        engine: &mut Engine<'_, '_, '_>,
-        (ends, started): (Ends, &mut Option<Started>),
-        out: &mut isa::DynInst,
-    ) -> Outcome {
-        let mask = if self.once { file.mask & file.mask.wrapping_neg() } else { file.mask };
-        if mask == 0 {
-            return Ok(());
-        }
-        let by_group = matches!(self.kind, TransferKind::SharedToGlobal | TransferKind::SharedReduction);
-        let mut transfer = Transfer { kind: self.kind, by_group, ..Transfer::default() };
-        let (mut barriers, mut copies) = (Vec::new(), Vec::new());
-        for lane in kit::lanes(mask) {
-            engine.lane = lane;
-            let copy = self.copy(file, engine)?;
-            let bytes = copy.map.copied_bytes() as u32;
-            copy.map.walk(&copy.place, |row| {
-                add_run(&mut transfer, row.address, row.inside);
-                Ok::<_, Stop>(())
-            })?;
-            if self.kind != TransferKind::Prefetch {
-                transfer.shared_bytes += bytes;
-            }
-            if self.kind == TransferKind::GlobalToShared {
-                barriers.push((barrier_at(engine.m, file.get(self.operands.next(), lane), lane)?, bytes));
-            }
-            copies.push((lane, copy));
-        }
-        if ends != Ends::Started {
-            *started = Some(Started { barriers });
-            out.transfer = Some(Box::new(transfer));
-        }
-        for (lane, copy) in copies {
-            engine.lane = lane;
-            match self.kind {
-                TransferKind::GlobalToShared => copy.load(engine)?,
-                TransferKind::Prefetch => {}
-                _ => copy.store(engine, self.reduction)?,
-            }
-        }
-        Ok(())
     }
 
     /// The copy of a lane, which is possible.
@@ -147,6 +101,48 @@ impl TensorCopy {
     }
 }
 
+impl Copies for TensorCopy {
+    type Copy = Copy;
+
+    fn kind(&self) -> TransferKind {
+        self.kind
+    }
+
+    fn is_once(&self) -> bool {
+        self.once
+    }
+
+    fn prepare(
+        &self,
+        file: &Lanes<'_>,
+        engine: &Engine<'_, '_, '_>,
+        transfer: &mut Transfer,
+        barriers: &mut Vec<(u32, u32)>,
+    ) -> Result<Copy, Stop> {
+        let (copy, lane) = (self.copy(file, engine)?, engine.lane);
+        let bytes = copy.map.copied_bytes() as u32;
+        copy.map.walk(&copy.place, |row| {
+            add_run(transfer, row.address, row.inside);
+            Ok::<_, Stop>(())
+        })?;
+        if self.kind != TransferKind::Prefetch {
+            transfer.shared_bytes += bytes;
+        }
+        if self.kind == TransferKind::GlobalToShared {
+            barriers.push((barrier_at(engine.m, file.get(self.operands.next(), lane), lane)?, bytes));
+        }
+        Ok(copy)
+    }
+
+    fn move_data(&self, copy: &Copy, engine: &mut Engine<'_, '_, '_>) -> Outcome {
+        match self.kind {
+            TransferKind::GlobalToShared => copy.load(engine),
+            TransferKind::Prefetch => Ok(()),
+            _ => copy.store(engine, self.reduction),
+        }
+    }
+}
+
 /// Reads and checks the map at a generic address.
 fn read_map(engine: &Engine<'_, '_, '_>, address: u64) -> Result<TensorMap, Stop> {
     let space = generic_space(address);
@@ -158,9 +154,7 @@ fn read_map(engine: &Engine<'_, '_, '_>, address: u64) -> Result<TensorMap, Stop
         return Err(engine.fault(FaultKind::IllegalAddress, what));
     }
     engine.read(space, within, &mut bytes)?;
-    let mut words = [0; WORDS];
-    words.iter_mut().zip(bytes.as_chunks().0).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
-    TensorMap::decode(&words)
+    TensorMap::of_bytes(&bytes)
         .map_err(|what| engine.fault(FaultKind::IllegalInstruction, format!("tensor map at {address:#x}: {what}")))
 }
 
@@ -262,7 +256,7 @@ fn fill(map: &TensorMap) -> Vec<u8> {
     fill
 }
 
-/// What a load makes of elements.
+/// Converts loaded elements by their type.
 fn convert(element: Element, bytes: &mut [u8]) {
     let (flush, round) = match element {
         Element::F32Ftz => (true, false),

@@ -9,10 +9,8 @@ pub(crate) enum Turn {
     Over,
     /// It has arrived at a barrier; whether it waits there.
     Barrier { waits: bool },
-    /// It waits at an `mbarrier`.
-    Mbarrier,
-    /// It waits for the other threads of its cluster.
-    Cluster,
+    /// It waits at an `mbarrier` or at the barrier of its cluster, until the stream wakes it.
+    Held,
     /// All its lanes have exited.
     Done,
     /// Its observer wants no more.
@@ -23,7 +21,7 @@ pub(crate) enum Turn {
 #[inline]
 pub(crate) fn wait(insts: &[Inst], out: &DynInst) -> Option<Turn> {
     match insts[out.pc.index()].traits.control {
-        _ if out.held => Some(if out.at_mbarrier { Turn::Mbarrier } else { Turn::Cluster }),
+        _ if out.held => Some(Turn::Held),
         Control::BarrierSync if out.mask != 0 => Some(Turn::Barrier { waits: true }),
         Control::BarrierArrive if out.mask != 0 => Some(Turn::Barrier { waits: false }),
         _ => None,

@@ -124,7 +124,7 @@ impl Dispatcher {
         self
     }
 
-    /// The same, of a GPU with GPCs of so many cores.
+    /// The same for a GPU whose GPCs have `cores` cores.
     pub fn with_gpcs(mut self, cores: usize) -> Self {
         let all = self.last_places.len() * self.cores_per_cluster;
         let gpcs = all.div_ceil(cores);

@@ -32,6 +32,11 @@ impl Dim3 {
         Self::new(self.x.div_ceil(part.x), self.y.div_ceil(part.y), self.z.div_ceil(part.z))
     }
 
+    /// Whether boxes of size `part` fill this box without a rest.
+    pub const fn is_multiple_of(self, part: Self) -> bool {
+        self.x.is_multiple_of(part.x) && self.y.is_multiple_of(part.y) && self.z.is_multiple_of(part.z)
+    }
+
     /// The position of point number `index`, where one box of size `part` is counted after the other. The size is a
     /// multiple of theirs.
     pub const fn position_by_parts(self, part: Self, index: u64) -> Self {

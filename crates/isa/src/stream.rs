@@ -74,6 +74,13 @@ pub enum TransferKind {
     Prefetch,
 }
 
+impl TransferKind {
+    /// Whether the thread's bulk group is complete at its end, not an `mbarrier`: it writes global memory.
+    pub const fn is_by_group(self) -> bool {
+        matches!(self, Self::SharedToGlobal | Self::SharedReduction)
+    }
+}
+
 /// Work of the SM's copy engine that an instruction starts: a bulk copy, or a box of a tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
@@ -84,12 +91,8 @@ pub struct Transfer {
     /// Runs of consecutive bytes of global memory that it accesses, first address and length, in its order. Parts of a
     /// box outside its tensor are not accessed.
     pub runs: Vec<(u64, u32)>,
-    /// Bytes of shared memory that it accesses, those of parts outside the tensor included.
+    /// Bytes of shared memory that it accesses, including parts of a box outside the tensor.
     pub shared_bytes: u32,
-    /// Whether its end belongs to the thread's bulk group instead of an `mbarrier`.
-    pub by_group: bool,
-    /// CTAs of the cluster whose shared memory receives the data, by rank; 0: its own CTA.
-    pub multicast: u16,
 }
 
 /// Arrival of a warp at a CTA barrier.
@@ -143,7 +146,7 @@ pub struct DynInst {
     pub held: bool,
     /// Of an instruction that is held: it waits at an `mbarrier` or at the barrier of its cluster.
     pub at_mbarrier: bool,
-    /// Asynchronous work that the instruction starts. Whoever steps takes it.
+    /// Asynchronous work that the instruction starts. The caller of the step takes it.
     pub transfer: Option<Box<Transfer>>,
 }
 
@@ -318,10 +321,11 @@ pub trait WarpStream: Send {
     /// Takes it back, when all waiting operations of all streams have been performed. Barriers of clusters complete.
     fn take_back(&mut self, _shared: &mut Self::Shared) {}
 
-    /// All bytes of a transfer have arrived: its `mbarrier` is told.
+    /// All bytes of a transfer have arrived: its `mbarrier` counts them.
     fn transferred(&mut self, _transfer: TransferId) {}
 
-    /// A warp that was held at an `mbarrier` or the barrier of its cluster and may be stepped again, each once. Its wait has been performed.
+    /// A warp that was held at an `mbarrier` or the barrier of its cluster and may be stepped again, each once. Its wait
+    /// has been performed.
     fn take_woken(&mut self) -> Option<WarpSlot> {
         None
     }

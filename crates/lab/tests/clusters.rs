@@ -37,7 +37,7 @@ fn run(
     Ok((bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect(), report))
 }
 
-/// What kernel `exchange` leaves for a thread, except for the number that it draws.
+/// The results of kernel `exchange` for a thread, except for the number that it draws.
 fn expected(size: u32, rank: u32, thread: u32) -> [u32; 7] {
     let sent = |from: u32, to: u32| 1000 * from + 100_000 * to + thread;
     let sum = |of: &dyn Fn(u32) -> u32| (0..size).fold(0_u32, |sum, k| sum.wrapping_mul(31).wrapping_add(of(k)));

@@ -77,7 +77,7 @@ fn a_tiled_map_has_the_known_words() {
     assert_eq!((map.0[0], map.0[1], &map.0[2..]), (0x2345_6780, 1, &expected[2..]));
     assert_eq!(replace(&raw mut map, 8), INVALID_VALUE);
     map.0[2] |= 7 << 4;
-    assert_eq!(replace(&raw mut map, 16), INVALID_VALUE, "it is no map any more");
+    assert_eq!(replace(&raw mut map, 16), INVALID_VALUE, "it is not a map");
 }
 
 #[test]

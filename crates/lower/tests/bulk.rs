@@ -83,7 +83,8 @@ fn copies_go_in_every_direction() {
     expected[48..64].copy_from_slice(&input[..16]);
     expected[64..80].copy_from_slice(&input[128..144]);
     for transfers in check("copies", 64, &expected) {
-        let kinds: Vec<_> = transfers.iter().map(|t| (t.kind, t.runs.len(), t.shared_bytes, t.by_group)).collect();
+        let kinds: Vec<_> =
+            transfers.iter().map(|t| (t.kind, t.runs.len(), t.shared_bytes, t.kind.is_by_group())).collect();
         use TransferKind::{GlobalToShared, Prefetch, SharedToGlobal, SharedToShared};
         let expected = [
             (Prefetch, 1, 0, false),

@@ -67,7 +67,7 @@ fn read(state: &DeviceState, at: u64, words: usize) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
-/// Checks leave clusters alone, and say so.
+/// Checks skip accesses of clusters, and say so.
 #[test]
 fn accesses_of_clusters_are_not_checked() {
     for (name, loaded) in &clusters() {

@@ -32,7 +32,7 @@ struct Case {
     offsets: [u32; 3],
 }
 
-/// What a kernel leaves.
+/// Memory after a kernel, and the transfers that it started.
 struct Left {
     tensor: Vec<u8>,
     out: Vec<u8>,
@@ -166,7 +166,7 @@ fn elements(case: &Case) -> Vec<(usize, Option<usize>)> {
     list
 }
 
-/// What a load makes of an element.
+/// An element as a load stores it.
 fn loaded(element: Element, bytes: &[u8]) -> Vec<u8> {
     let (ftz, tf32) = match element {
         Element::F32Ftz => (true, false),
@@ -228,7 +228,8 @@ fn check_store(module: &(&str, Loaded), kernel: &str, case: &Case, in_time: bool
     }
     let wrong = (0..TENSOR).find(|&at| left.tensor[at] != memory[at]);
     assert_eq!(wrong, None, "{} {kernel} of {case:?}", module.0);
-    let is_group = left.transfers.iter().all(|t| t.by_group && u64::from(t.shared_bytes) == case.map.copied_bytes());
+    let is_group =
+        left.transfers.iter().all(|t| t.kind.is_by_group() && u64::from(t.shared_bytes) == case.map.copied_bytes());
     assert!(is_group && (!in_time || left.transfers.len() == 1));
 }
 
@@ -478,7 +479,7 @@ proptest! {
         near in any::<bool>(),
         kernel in prop::sample::select(vec!["load3", "store3", "reduce_add", "im2col4", "store_im2col", "load5", "prefetches"]),
     ) {
-        // Most words are those of a good map, so that some copies are possible.
+        // Most words come from a good map, so that some copies are possible.
         let rank = kernel.chars().find_map(|c| c.to_digit(10)).unwrap_or(if kernel.contains("im2col") { 4 } else { 2 });
         let good = if kernel.contains("im2col") { im2col(4, 1).map } else { map(rank as usize, Element::U32, Swizzle::Bytes32) };
         let mut mixed = good.encode();

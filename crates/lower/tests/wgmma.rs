@@ -82,8 +82,7 @@ struct Place {
 }
 
 impl Place {
-    /// Places `rows` rows of `row_bytes` from address `base` on, which has room for this many bytes. Returns the first
-    /// byte behind it, too.
+    /// Places `rows` rows of `row_bytes` from address `base` on, and returns the first byte after them, too.
     fn new(base: usize, span: usize, mn_major: bool, (rows, row_bytes): (usize, usize), gaps: bool) -> (Self, usize) {
         let eight = 8 * span;
         let base = base.next_multiple_of(eight);

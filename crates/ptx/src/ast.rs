@@ -455,6 +455,16 @@ pub struct Operand {
     pub span: Span,
 }
 
+impl Operand {
+    /// The 64 bits of an integer literal.
+    pub const fn integer(&self) -> Option<u64> {
+        match self.kind {
+            OperandKind::Immediate(value) => value.int_bits(),
+            _ => None,
+        }
+    }
+}
+
 /// Forms of operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperandKind {

@@ -33,7 +33,7 @@ fn head(path: &Path, bytes: u64) -> Option<Vec<u8>> {
     read.ok().map(|_| start)
 }
 
-/// What a file that is not machine code contains.
+/// Contents of a file that is not machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// CUDA C++.

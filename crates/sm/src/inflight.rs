@@ -55,7 +55,7 @@ pub struct InFlight {
     pub unit: u16,
     /// Its reservation station, from when it has one.
     pub station: u8,
-    /// Group of asynchronous copies that it belongs to; one more than that of matrix operations, 0 if there is none.
+    /// Group of its asynchronous copy; for a matrix operation, its group plus one, or 0 without a group.
     pub group: u32,
     /// The stream's record of it.
     pub record: RecordId,

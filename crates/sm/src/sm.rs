@@ -12,7 +12,7 @@ use crate::frontend::fetch::Fetch;
 use crate::issue::policy::IssuePolicy;
 use crate::issue::stage::{IssueStage, IssueWires};
 use crate::kernel::ResidentKernel;
-use crate::memory::copy_engine::Progress;
+use crate::memory::copy_engine::{Complete, Read};
 use crate::memory::load_store::is_of_engine;
 use crate::memory::{MemoryCounters, MemoryStage, MemoryWires};
 use crate::observe::counters::{ClassCounts, DesignStatistics, SmCounters};
@@ -370,44 +370,30 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         }
     }
 
-    /// The copy engine goes on; what has arrived completes barriers and groups.
+    /// Steps the copy engine. Commands whose bytes have arrived complete barriers and groups.
     #[cold]
     #[inline(never)]
     fn copy(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
         let Self { issue, operands, state, observer, .. } = self;
-        let spec = state.spec.clone();
-        let mut engine = std::mem::take(&mut state.engine);
-        let mut happened = vec![];
-        let mut outbox = Outbox::new(now, port, state);
-        let send = |request| {
-            outbox.has_room() && {
-                outbox.push(request);
-                true
+        let (mut outbox, engine, spec) = Outbox::with_engine(now, port, state);
+        if let Some(Read { warp, goes_on }) = engine.send(now, &spec.sm.copy_engine, &mut outbox) {
+            state.wake_up.moved();
+            if goes_on {
+                state.warps.at_bulk_reads.remove(warp);
+                state.dirty.insert(warp);
             }
-        };
-        engine.step(now, &spec.sm.copy_engine, send, |progress| happened.push(progress));
-        state.engine = engine;
+        }
         let tick = Tick { now, kernels, observer };
         let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
-        for progress in happened {
+        while let Some(Complete { warp, transfer, goes_on }) = wb.state.engine.end(now) {
             wb.state.wake_up.moved();
-            match progress {
-                Progress::Read(warp, goes_on) => {
-                    if goes_on {
-                        wb.state.warps.at_bulk_reads.remove(warp);
-                        wb.state.dirty.insert(warp);
-                    }
-                }
-                Progress::Complete(warp, transfer, goes_on) => {
-                    self.decode.stream.transferred(transfer);
-                    if goes_on {
-                        wb.state.warps.at_bulk.remove(warp);
-                        wb.state.dirty.insert(warp);
-                    }
-                    wb.state.warps.transfers[warp.index()] -= 1;
-                    wb.performed(warp);
-                }
+            self.decode.stream.transferred(transfer);
+            if goes_on {
+                wb.state.warps.at_bulk.remove(warp);
+                wb.state.dirty.insert(warp);
             }
+            wb.state.warps.transfers[warp.index()] -= 1;
+            wb.performed(warp);
         }
         let woken = self.take_woken();
         self.go_on(now, woken);

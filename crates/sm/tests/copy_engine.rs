@@ -24,7 +24,7 @@ fn run(engine: CopyEngine, lines: &[Line]) -> Run<Timeline> {
 }
 
 fn load(bytes: u32) -> Line {
-    transfer(TransferKind::GlobalToShared, &[(4096, bytes)], false)
+    transfer(TransferKind::GlobalToShared, &[(4096, bytes)])
 }
 
 fn wait(control_: Control, left: u8) -> Line {
@@ -32,7 +32,7 @@ fn wait(control_: Control, left: u8) -> Line {
 }
 
 fn store(kind: TransferKind, bytes: u32) -> [Line; 2] {
-    [transfer(kind, &[(4096, bytes)], true), control(OpClass::Uniform, Control::BulkCommit, "commit")]
+    [transfer(kind, &[(4096, bytes)]), control(OpClass::Uniform, Control::BulkCommit, "commit")]
 }
 
 /// Cycles from the issue of the first instruction to the issue of number `order`.
@@ -75,7 +75,7 @@ fn runs_are_split_at_lines_and_sent_in_sectors() {
     let bench = Bench {
         request_interval: 100_000,
         limit: 2000,
-        ..Bench::new(&[transfer(TransferKind::SharedToGlobal, &runs, true)])
+        ..Bench::new(&[transfer(TransferKind::SharedToGlobal, &runs)])
     };
     let run = bench.gpu(|g| g.sm.copy_engine = ENGINE).run();
     let seen: Vec<_> = run.port.outbox.iter().map(|(_, r)| (r.kind, r.address, r.bytes, r.byte_mask)).collect();

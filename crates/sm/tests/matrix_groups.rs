@@ -33,7 +33,7 @@ fn run(groups: MatrixGroups, lines: &[Line]) -> Run<sm::Timeline> {
     run
 }
 
-/// From the issue of the first of `count` operations to that of the instruction behind the wait for them.
+/// Cycles between the issue of the first of `count` operations and of the instruction after the wait for them.
 fn cycles(groups: MatrixGroups, count: usize, (columns, a_in_registers): (u16, bool)) -> u64 {
     let mut lines = vec![multiply(columns, a_in_registers); count];
     lines.extend(wait(0));

@@ -15,6 +15,11 @@ pub(crate) const REQUIRED: [u32; 3] = [11, 12, 13];
 pub(crate) const NON_PORTABLE: u32 = 14;
 
 impl Function {
+    /// Whether it must be launched in clusters, by its code or by an attribute.
+    pub(crate) fn needs_cluster(&self) -> bool {
+        self.kernel.needs_cluster || self.set.get(&MUST_BE_SET).is_some_and(|&must| must != 0)
+    }
+
     /// The clusters that its launches must have, by its code or by attributes.
     pub(crate) fn required_cluster(&self) -> Option<Dim3> {
         let [x, y, z] = REQUIRED.map(|side| self.set.get(&side).map_or(0, |&n| n.cast_unsigned()));
@@ -33,8 +38,7 @@ impl Function {
         let wrong = |what: String| Err((Error::INVALID_CLUSTER_SIZE, what));
         let required = self.required_cluster();
         let Some(cluster) = asked.or(required) else {
-            let must = self.kernel.needs_cluster || self.set.get(&MUST_BE_SET).is_some_and(|&must| must != 0);
-            return if must { wrong("it must be launched in clusters".into()) } else { Ok(None) };
+            return if self.needs_cluster() { wrong("it must be launched in clusters".into()) } else { Ok(None) };
         };
         let ctas = cluster.volume();
         if gpu.sm_version < 90 {
@@ -49,8 +53,7 @@ impl Function {
             let allowed = format!("{all} if cudaFuncAttributeNonPortableClusterSizeAllowed is set");
             return wrong(format!("a cluster of {cluster} has {ctas} CTAs, of at most {most} ({allowed})"));
         }
-        let sides = [(grid.x, cluster.x), (grid.y, cluster.y), (grid.z, cluster.z)];
-        if sides.into_iter().any(|(grid, cluster)| grid % cluster != 0) {
+        if !grid.is_multiple_of(cluster) {
             return wrong(format!("a grid of {grid} is not a multiple of the cluster of {cluster}"));
         }
         Ok(Some(cluster))

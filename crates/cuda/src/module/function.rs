@@ -40,7 +40,7 @@ impl Modules {
             7 => 0,
             8 => function.max_dynamic_shared as i32,
             9 => function.set.get(&9).copied().unwrap_or(-1),
-            10 => i32::from(kernel.needs_cluster || function.set.get(&10).is_some_and(|&must| must != 0)),
+            10 => i32::from(function.needs_cluster()),
             11..=13 if kernel.required_cluster.is_some() => {
                 let cluster = kernel.required_cluster.unwrap_or(Dim3::new(0, 0, 0));
                 [cluster.x, cluster.y, cluster.z][attribute as usize - 11] as i32

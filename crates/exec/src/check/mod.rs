@@ -19,7 +19,7 @@ mod shadow;
 
 pub use findings::{Finding, Findings, Hazard};
 
-use crate::copy_engine::writes_global;
+use crate::copy_engine::SeesWrites;
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, WINDOW_BYTES, WINDOWS_END, generic_space, window_base};
@@ -74,7 +74,7 @@ pub(crate) struct CtaWatch {
     is_over: bool,
 }
 
-impl crate::copy_engine::Watch for CtaWatch {
+impl SeesWrites for CtaWatch {
     fn note_written(&mut self, address: u64, bytes: u64) {
         for (index, mask) in words(address, bytes) {
             if let Some(written) = self.written.get_mut(index as usize) {
@@ -221,7 +221,7 @@ impl Watch {
         }
         let op = done.kernel().code.get(done.pc().index()).map(|guarded| &guarded.op);
         if let (Some(Op::BulkCopy(_) | Op::TensorCopy(_)), Some(transfer)) = (op, &done.out.transfer)
-            && writes_global(transfer.kind)
+            && transfer.kind.is_by_group()
         {
             transfer.runs.iter().for_each(|&(address, bytes)| memory.note_written(address, bytes.into()));
         }

@@ -15,7 +15,7 @@
 //! Swizzling replaces bits 4 and following of an address by their exclusive or with bits 7 and following: one, two or
 //! three bits. It is a function of the address, so that a start within a span selects later values of k.
 //!
-//! Choices where the manual is silent: the swizzle of a matrix with a base offset counts from that offset. Bits that
+//! Choices of ours, which the manual does not settle: the swizzle of a matrix with a base offset counts from that offset. Bits that
 //! are in no field must be 0, since an address or an offset that is too large would set them.
 
 /// Bytes of a unit.

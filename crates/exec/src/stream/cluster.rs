@@ -1,12 +1,11 @@
-//! What a stream does for clusters: it hands over shared memory, and wakes warps at their barriers.
+//! Clusters in a stream: shared memory is handed over, warps at barriers are woken.
 
 use super::LiveStream;
 use crate::cluster::Membership;
 use crate::cta::Cta;
 use crate::state::DeviceState;
 use crate::warp::Warp;
-
-use isa::WarpSlot;
+use isa::{CtaSlot, WarpSlot};
 use kit::LaneMask;
 
 /// Threads of a CTA that have not exited, and those among them that have not arrived at the cluster's barrier.
@@ -35,7 +34,14 @@ impl LiveStream {
         }
     }
 
-    /// Hands over the shared memory of all clusters' CTAs. Those that have ended are no longer this stream's.
+    /// The end of a warp's turn: ends waits of its CTA, and hands over the CTA's shared memory.
+    #[inline]
+    pub(super) fn end_turn(&mut self, state: &mut DeviceState, slot: WarpSlot) {
+        self.wake(CtaSlot(self.warps[slot.index()].cta));
+        self.lend_shared(state, slot);
+    }
+
+    /// Hands over the shared memory of all clusters' CTAs. CTAs that have ended leave the stream.
     #[cold]
     pub(super) fn lend_all(&mut self, state: &mut DeviceState) {
         let Self { warps, ctas, .. } = self;
@@ -73,7 +79,7 @@ impl LiveStream {
         self.wants_peers = !at_cluster.is_empty();
     }
 
-    /// What a warp waits for at the barrier of its cluster.
+    /// The barrier of a cluster at which a warp waits, for messages.
     pub(super) fn describe_cluster_wait(&self, slot: WarpSlot) -> Option<String> {
         let cta = self.at_cluster.contains(&slot).then(|| &self.ctas[self.warps[slot.index()].cta as usize])?;
         let &Membership { place, arrived: (arrived, missing), .. } = cta.cluster.as_deref()?;

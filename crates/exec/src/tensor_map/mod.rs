@@ -18,7 +18,7 @@
 //! | 16 | bytes of the box |
 //! | 18 | 0x10, 0x100, 0x200 or 0x400 by swizzle |
 //!
-//! Choices where nothing is published, and no hardware was at hand:
+//! Choices of ours, neither published nor measured:
 //! 1. With a swizzle, rows in shared memory are as far apart as the swizzle is wide, also if they are shorter.
 //! 2. NaN fill is 0x7fff or 0x7fffffff, all bits but the sign.
 //! 3. The type tf32 rounds to nearest, ties away from zero; types with flush make subnormal numbers zero.
@@ -110,7 +110,7 @@ impl Element {
     }
 }
 
-/// Slices of channels that lie together.
+/// Slices of channels that are adjacent in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Interleave {
@@ -118,6 +118,11 @@ pub enum Interleave {
     None,
     Bytes16,
     Bytes32,
+}
+
+impl Interleave {
+    /// All, in the order of CUDA's numbers.
+    pub const ALL: [Self; 3] = [Self::None, Self::Bytes16, Self::Bytes32];
 }
 
 /// Order of units of 16 bytes in shared memory: the width within which it exchanges them.
@@ -132,7 +137,8 @@ pub enum Swizzle {
 }
 
 impl Swizzle {
-    const ALL: [Self; 4] = [Self::None, Self::Bytes32, Self::Bytes64, Self::Bytes128];
+    /// All, in the order of CUDA's numbers.
+    pub const ALL: [Self; 4] = [Self::None, Self::Bytes32, Self::Bytes64, Self::Bytes128];
 
     /// Its width in bytes; `None` if there is none.
     pub const fn span(self) -> Option<u32> {
@@ -156,7 +162,7 @@ impl Swizzle {
     }
 }
 
-/// What a copy takes of the tensor.
+/// The part of the tensor that a copy moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Shape {
@@ -295,6 +301,23 @@ impl TensorMap {
         w
     }
 
+    /// The map in memory, as bytes.
+    pub fn to_bytes(&self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes.as_chunks_mut().0.iter_mut().zip(self.encode()).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        bytes
+    }
+
+    /// The map with these bytes.
+    ///
+    /// # Errors
+    /// The field that makes no sense.
+    pub fn of_bytes(bytes: &[u8; BYTES]) -> Result<Self, String> {
+        let mut words = [0; WORDS];
+        words.iter_mut().zip(bytes.as_chunks().0).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
+        Self::decode(&words)
+    }
+
     /// The map with these words.
     ///
     /// # Errors
@@ -309,12 +332,8 @@ impl TensorMap {
         let code = (field(7, 4), field(16, 1) == 1 && matches!(field(7, 4), 7 | 8));
         let element = Element::ALL.into_iter().find(|element| element.code() == code);
         let element = element.ok_or_else(|| format!("element type {} does not exist", code.0))?;
-        let interleave = match field(11, 2) {
-            0 => Interleave::None,
-            1 => Interleave::Bytes16,
-            2 => Interleave::Bytes32,
-            n => return Err(format!("interleave {n} does not exist")),
-        };
+        let interleave = Interleave::ALL.get(field(11, 2) as usize).copied();
+        let interleave = interleave.ok_or_else(|| format!("interleave {} does not exist", field(11, 2)))?;
         if field(19, 2) != 0 {
             return Err("swizzle: sm_90 has none of the newer ones".into());
         }

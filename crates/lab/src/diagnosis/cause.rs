@@ -24,7 +24,7 @@ pub struct Cause {
     pub kernel: String,
     /// The sentence, with its bound.
     pub sentence: String,
-    /// What to try.
+    /// A change that may help.
     pub remedy: String,
     /// The instruction, if the run was profiled.
     pub instruction: Option<String>,

@@ -1,4 +1,4 @@
-//! What was counted of a kernel, as rules ask for it.
+//! Counts of a kernel, in the form in which rules use them.
 
 use super::cause::BOUND;
 use super::roofs::{Resource, Roof, nearest, roofs};

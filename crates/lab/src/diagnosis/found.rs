@@ -8,9 +8,9 @@ use crate::profile::InstructionProfile;
 pub struct Found<'a> {
     /// The sentence without its bound.
     pub sentence: String,
-    /// What would be gone.
+    /// Words for the cause, after "without".
     pub without: &'static str,
-    /// What to try.
+    /// A change that may help.
     pub remedy: &'static str,
     /// The instruction.
     pub at: Option<&'a InstructionProfile>,

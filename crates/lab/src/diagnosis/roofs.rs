@@ -12,7 +12,7 @@ use workloads::Form;
 pub struct Roof {
     /// Words for a sentence.
     pub name: &'static str,
-    /// What is limited.
+    /// The resource whose rate it is.
     pub resource: Resource,
     /// Share of it that was in use over the kernel's cycles.
     pub share: f64,

@@ -3,7 +3,7 @@
 use crate::process::Process;
 use crate::unlocked;
 use crate::values::{get, get_u32, get_u64, put_bytes};
-use cuda::tensor_map::{ALIGNMENT, BYTES, Element, Interleave, MOST_DIMENSIONS, Shape, Swizzle, TensorMap, WORDS};
+use cuda::tensor_map::{ALIGNMENT, BYTES, Element, Interleave, MOST_DIMENSIONS, Shape, Swizzle, TensorMap};
 use cuda::{Error, Result};
 
 /// Limits by CUDA's documentation.
@@ -32,6 +32,11 @@ fn words(address: u64, count: usize) -> Result<[u32; MOST_DIMENSIONS]> {
     Ok(all)
 }
 
+/// Bytes of which addresses and strides are multiples.
+fn unit(interleave: Interleave) -> u64 {
+    if interleave == Interleave::Bytes32 { 32 } else { 16 }
+}
+
 /// The tensor that a program describes.
 struct Tensor {
     element: u32,
@@ -51,11 +56,10 @@ impl Tensor {
     fn map(&self, shape: Shape) -> Result<TensorMap> {
         let rank = self.rank as usize;
         let element = item(&Element::ALL, self.element)?;
-        let interleave = item(&[Interleave::None, Interleave::Bytes16, Interleave::Bytes32], self.interleave)?;
-        let all = [Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
-        let swizzle = item(&all, self.swizzle)?;
+        let interleave = item(&Interleave::ALL, self.interleave)?;
+        let swizzle = item(&Swizzle::ALL, self.swizzle)?;
         need((1..=MOST_DIMENSIONS).contains(&rank) && (interleave == Interleave::None || rank >= 3))?;
-        let unit = if interleave == Interleave::Bytes32 { 32 } else { 16 };
+        let unit = unit(interleave);
         need(self.address.is_multiple_of(unit) && self.promotion <= 3)?;
         need(interleave != Interleave::Bytes32 || swizzle == Swizzle::Bytes32)?;
         need(self.fill == 0 || self.fill == 1 && element.is_float())?;
@@ -94,8 +98,7 @@ impl Tensor {
 /// Writes a map to the program's memory.
 fn put_map(to: u64, map: &TensorMap) -> Result<()> {
     need(to != 0 && to.is_multiple_of(ALIGNMENT))?;
-    let bytes: Vec<u8> = map.encode().into_iter().flat_map(u32::to_le_bytes).collect();
-    put_bytes(&Process, to, &bytes)
+    put_bytes(&Process, to, &map.to_bytes())
 }
 
 unlocked! {
@@ -140,11 +143,8 @@ unlocked! {
     fn cuTensorMapReplaceAddress(map: u64, address: u64) {
         need(map != 0 && map.is_multiple_of(ALIGNMENT))?;
         let bytes: [u8; BYTES] = get(&Process, map)?;
-        let mut words = [0; WORDS];
-        words.iter_mut().zip(bytes.as_chunks().0).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
-        let old = TensorMap::decode(&words).map_err(|_| Error::INVALID_VALUE)?;
-        let unit = if old.interleave == Interleave::Bytes32 { 32 } else { 16 };
-        need(address.is_multiple_of(unit))?;
+        let old = TensorMap::of_bytes(&bytes).map_err(|_| Error::INVALID_VALUE)?;
+        need(address.is_multiple_of(unit(old.interleave)))?;
         put_map(map, &TensorMap { address, ..old })
     }
 }

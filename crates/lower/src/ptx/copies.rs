@@ -13,8 +13,8 @@ use isa::{Space, TransferKind};
 use ptx::Type;
 use ptx::ast::{Address, AddressBase, Operand, OperandKind};
 
-/// Operations of reductions.
-const OPERATIONS: [(&str, AtomicOp); 8] = [
+/// Operations of reductions, by atomics and by the copy engine.
+pub(super) const REDUCTIONS: [(&str, AtomicOp); 8] = [
     ("and", AtomicOp::And),
     ("or", AtomicOp::Or),
     ("xor", AtomicOp::Xor),
@@ -25,6 +25,10 @@ const OPERATIONS: [(&str, AtomicOp); 8] = [
     ("max", AtomicOp::Max),
 ];
 
+/// Where copies are from and to.
+const SPACES: [(&str, Space); 3] =
+    [("shared::cluster", Space::Shared), ("shared::cta", Space::Shared), ("global", Space::Global)];
+
 impl FunctionLowering<'_, '_> {
     /// Lowers `cp.async.bulk` and `cp.reduce.async.bulk`.
     pub(super) fn bulk(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
@@ -34,23 +38,21 @@ impl FunctionLowering<'_, '_> {
         }
         if m.has("wait_group") {
             self.expect(o, 1)?;
-            let OperandKind::Immediate(value) = o[0].kind else { return Err(self.problem("a number is needed here")) };
-            let groups = self.need(value.int_bits(), m)?;
+            let groups = o[0].integer().ok_or_else(|| self.problem("a number is needed here"))?;
             return Ok(Op::BulkWait { groups: groups.min(254) as u8, reads: m.has("read") });
         }
         if m.has("tensor") { self.bulk_tensor(m, o) } else { self.bulk_bytes(m, o) }
     }
 
-    /// `cp.async.bulk.tensor` and others: the operands become those of machine code, consecutive registers.
+    /// Lowers copies of boxes of tensors. As in machine code, the operands are in consecutive registers.
     fn bulk_tensor(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let ranks = [("1d", 1), ("2d", 2), ("3d", 3), ("4d", 4), ("5d", 5)];
         let rank: u8 = self.need(m.one_of(&ranks), m)?;
         let is_im2col = m.has("im2col") | m.has("im2col_no_offs");
         m.ignore(&["tile", "L2"]);
         let is_prefetch = m.has("prefetch");
-        let spaces = [("shared::cluster", Space::Shared), ("shared::cta", Space::Shared), ("global", Space::Global)];
-        let reduction = m.one_of(&OPERATIONS);
-        let kind = match (&m.all_of(&spaces)[..], reduction) {
+        let reduction = m.one_of(&REDUCTIONS);
+        let kind = match (&m.all_of(&SPACES)[..], reduction) {
             ([Space::Shared, Space::Global], None) => TransferKind::GlobalToShared,
             ([Space::Global, Space::Shared], None) => TransferKind::SharedToGlobal,
             ([Space::Global, Space::Shared], Some(_)) => TransferKind::SharedReduction,
@@ -143,8 +145,7 @@ impl FunctionLowering<'_, '_> {
     }
 
     fn bulk_bytes(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
-        let spaces = [("shared::cluster", Space::Shared), ("shared::cta", Space::Shared), ("global", Space::Global)];
-        let kind = match m.all_of(&spaces)[..] {
+        let kind = match m.all_of(&SPACES)[..] {
             [Space::Shared, Space::Global] => TransferKind::GlobalToShared,
             [Space::Global, Space::Shared] => TransferKind::SharedToGlobal,
             [Space::Shared, Space::Shared] => TransferKind::SharedToShared,
@@ -154,7 +155,7 @@ impl FunctionLowering<'_, '_> {
                 TransferKind::Prefetch
             }
         };
-        let reduction = match m.one_of(&OPERATIONS) {
+        let reduction = match m.one_of(&REDUCTIONS) {
             Some(op) => Some((op, self.need(reduction_type(self.need_type(m)?), m)?)),
             None => None,
         };
@@ -215,8 +216,8 @@ impl FunctionLowering<'_, '_> {
     }
 }
 
-/// The type of a reduction by the copy engine.
-fn reduction_type(ty: Type) -> Option<AtomicType> {
+/// The type of a reduction, by an atomic or by the copy engine.
+pub(super) fn reduction_type(ty: Type) -> Option<AtomicType> {
     Some(match ty {
         Type::B32 | Type::U32 => AtomicType::U32,
         Type::S32 => AtomicType::S32,

@@ -10,7 +10,7 @@ use exec::op::Op;
 use exec::tensor::{GroupFactor, GroupMultiply, MatrixOp};
 use kit::text::counted;
 use ptx::Type;
-use ptx::ast::{Operand, OperandKind};
+use ptx::ast::Operand;
 
 impl FunctionLowering<'_, '_> {
     /// Lowers `wgmma`. An operation has its results when it executes; groups are for the timing model.
@@ -91,10 +91,7 @@ impl FunctionLowering<'_, '_> {
 
     /// The meaning of an operand that is one of some integers.
     fn choice<T: Copy>(&self, operand: &Operand, values: &[(i64, T)]) -> Lowered<T> {
-        let number = match operand.kind {
-            OperandKind::Immediate(value) => value.int_bits().map(|bits| bits as i64),
-            _ => None,
-        };
+        let number = operand.integer().map(|bits| bits as i64);
         let found = values.iter().find(|(value, _)| Some(*value) == number);
         found.map(|(_, meaning)| *meaning).ok_or_else(|| {
             let list: Vec<String> = values.iter().map(|(value, _)| value.to_string()).collect();

@@ -341,10 +341,7 @@ impl FunctionLowering<'_, '_> {
         self.expect(o, 5)?;
         let d = self.dst(&o[0], Type::B32)?;
         let s: [Reg; 3] = self.srcs(&o[1..4], Type::B32)?;
-        let table = match &o[4].kind {
-            ptx::ast::OperandKind::Immediate(value) => value.int_bits().filter(|&x| x < 256),
-            _ => None,
-        };
+        let table = o[4].integer().filter(|&x| x < 256);
         Ok(Op::Lop3(d, s, self.need(table, m)? as u8))
     }
 }

@@ -1,5 +1,6 @@
 //! Loads, stores, atomics, asynchronous copies.
 
+use super::copies::{REDUCTIONS, reduction_type};
 use super::function::FunctionLowering;
 use super::mods::Mods;
 use super::scope::Lowered;
@@ -260,32 +261,13 @@ impl FunctionLowering<'_, '_> {
     fn atomic(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let ty = self.need_type(m)?;
         let hints = self.cache_modifiers(m);
-        let operations = [
-            ("and", AtomicOp::And),
-            ("or", AtomicOp::Or),
-            ("xor", AtomicOp::Xor),
-            ("exch", AtomicOp::Exch),
-            ("cas", AtomicOp::Cas),
-            ("add", AtomicOp::Add),
-            ("inc", AtomicOp::Inc),
-            ("dec", AtomicOp::Dec),
-            ("min", AtomicOp::Min),
-            ("max", AtomicOp::Max),
-        ];
-        let op = self.need(m.one_of(&operations), m)?;
+        let exchanges = m.one_of(&[("exch", AtomicOp::Exch), ("cas", AtomicOp::Cas)]);
+        let op = self.need(exchanges.or_else(|| m.one_of(&REDUCTIONS)), m)?;
         let kind = match ty {
             Type::B16 | Type::U16 | Type::S16 => Some(AtomicType::B16),
-            Type::B32 | Type::U32 => Some(AtomicType::U32),
-            Type::S32 => Some(AtomicType::S32),
-            Type::B64 | Type::U64 => Some(AtomicType::U64),
-            Type::S64 => Some(AtomicType::S64),
-            Type::F16 => Some(AtomicType::F16),
             Type::F16x2 => Some(AtomicType::F16x2),
-            Type::Bf16 => Some(AtomicType::Bf16),
             Type::Bf16x2 => Some(AtomicType::Bf16x2),
-            Type::F32 => Some(AtomicType::F32),
-            Type::F64 => Some(AtomicType::F64),
-            _ => None,
+            _ => reduction_type(ty),
         };
         let only_add = ty.is_float() && !matches!(op, AtomicOp::Add | AtomicOp::Exch);
         let kind = self.need(kind.filter(|_| !only_add), m)?;
@@ -315,20 +297,16 @@ impl FunctionLowering<'_, '_> {
         if m.has("mbarrier") {
             return self.copies_arrive(m, o);
         }
-        let number = |o: &Operand| match &o.kind {
-            OperandKind::Immediate(value) => value.int_bits(),
-            _ => None,
-        };
         if m.has("wait_group") {
             self.expect(o, 1)?;
-            let groups = self.need(number(&o[0]), m)?;
+            let groups = self.need(o[0].integer(), m)?;
             return Ok(Op::AsyncWait(groups.min(254) as u8));
         }
         let hints = self.cache_modifiers(m);
         m.ignore(&["shared", "shared::cta", "global"]);
         self.expect_between(o, 3 + hints, 4 + hints)?;
         self.cache_policy(o, hints)?;
-        let bytes = self.need(number(&o[2]).filter(|n| matches!(n, 4 | 8 | 16)), m)? as u8;
+        let bytes = self.need(o[2].integer().filter(|n| matches!(n, 4 | 8 | 16)), m)? as u8;
         let (shared, global) = (self.address(&o[0])?.0, self.address(&o[1])?.0);
         let (mut source_bytes, mut ignore) = (None, None);
         if o.len() > 3 + hints {

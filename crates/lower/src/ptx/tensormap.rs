@@ -9,7 +9,7 @@ use exec::lanes::Reg;
 use exec::op::Op;
 use exec::special::Special;
 use isa::Space;
-use ptx::ast::{Operand, OperandKind};
+use ptx::ast::Operand;
 
 /// The first version of PTX in which a stride is in bytes. Compilers before it count in units of 16.
 const STRIDES_IN_BYTES: (u32, u32) = (8, 5);
@@ -80,7 +80,7 @@ impl FunctionLowering<'_, '_> {
             "swizzle_mode" => self.replace(place, Field(8, 13, 2), value),
             "fill_mode" => self.replace(place, Field(8, 15, 1), value),
             _ => {
-                // Types 11 and 12 are those of f32 for tf32.
+                // Types 11 and 12 are tf32: the two types of f32 and a bit.
                 let code = self.number(&o[1], 13)?;
                 let [code, tf32] = [if code > 10 { code - 4 } else { code }, u32::from(code > 10)];
                 let [code, tf32] = [code, tf32].map(|word| self.b.constant(word.into(), false));
@@ -93,11 +93,7 @@ impl FunctionLowering<'_, '_> {
 
     /// A number that the instruction has as an operand, below `most`.
     fn number(&self, o: &Operand, most: u32) -> Lowered<u32> {
-        let value = match &o.kind {
-            OperandKind::Immediate(value) => value.int_bits(),
-            _ => None,
-        };
-        let value = value.filter(|&value| value < u64::from(most));
+        let value = o.integer().filter(|&value| value < u64::from(most));
         value.map(|value| value as u32).ok_or_else(|| self.problem(format!("a number below {most} is needed here")))
     }
 

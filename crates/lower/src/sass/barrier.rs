@@ -61,7 +61,7 @@ pub(super) fn check(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `ARRIVES.LDGSTSBAR` of sm_90, which waits for the copies of its warp: an arrival, or the byte that stands for them.
+/// `ARRIVES.LDGSTSBAR` of sm_90, which waits for the copies of its warp: an arrival, or the byte that they count as.
 pub(super) fn copies_arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Some(&SassOperand::Memory(place)) = list(inst).last() else { return Err("it has an unknown form".into()) };
     let address = address(b, inst, Space::Shared, place)?;

@@ -30,7 +30,7 @@ pub(super) fn multiply(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     if !operands.first().is_some_and(|&d| is_kept(d)) {
         return Ok(());
     }
-    // Without a register A the operands follow those of an instruction with one.
+    // An instruction with A in shared memory lacks the operand of register A.
     let (d, a, rest) = match operands[..] {
         [d, SassOperand::Descriptors(_), ..] => (d, None, &operands[1..]),
         [d, a, ..] => (d, Some(a), &operands[2..]),

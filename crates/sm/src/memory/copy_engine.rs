@@ -15,10 +15,11 @@
 //! - D-CE2: the queue has no limit, and reading the tensor map takes no time of its own: it is in the start.
 //! - D-CE3: a prefetch receives the data that it brings to the L2, and drops them.
 //! - D-CE4: in machine code a wait ends when sources have been read, also where PTX waits for the end: `DEPBAR` waits for
-//!   the counter that `UTMACMDFLUSH` has as that of its reads. A wait of `cp.async` is one of bulk groups, too.
+//!   the counter that `UTMACMDFLUSH` names as its read counter. A wait for groups of `cp.async` waits for bulk groups too.
 //! - D-CE5: a copy from shared memory to shared memory takes the time of its bytes at the rate of stores.
 
 use crate::memory::copies::Copies;
+use crate::outbox::Outbox;
 use config::CopyEngine as Parameters;
 use isa::{Transfer, TransferId, TransferKind, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist};
@@ -60,7 +61,7 @@ struct Command {
     /// Its groups in [`CopyEngine::reads`] and [`CopyEngine::groups`].
     group: [u32; 2],
     ready_at: Cycle,
-    /// When its first request was sent, later by the cycles in which there was no room for one.
+    /// When its first request was sent, later by the cycles without room for one.
     begun: Option<Cycle>,
     /// Bytes of requests that have been sent.
     sent: u64,
@@ -70,19 +71,19 @@ struct Command {
     outstanding: u32,
 }
 
-impl Default for CopyEngine {
-    fn default() -> Self {
-        Self::new(0)
-    }
+/// The source of a command in shared memory has been read.
+pub(crate) struct Read {
+    pub warp: WarpSlot,
+    /// Whether the warp was waiting for that and may continue.
+    pub goes_on: bool,
 }
 
-/// What has happened to a command.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Progress {
-    /// Its source in shared memory has been read. The warp may go on if it waits for that.
-    Read(WarpSlot, bool),
-    /// It is complete. The warp may go on if it waits for its group.
-    Complete(WarpSlot, TransferId, bool),
+/// A command is complete.
+pub(crate) struct Complete {
+    pub warp: WarpSlot,
+    pub transfer: TransferId,
+    /// Whether the warp was waiting for the command's group and may continue.
+    pub goes_on: bool,
 }
 
 impl CopyEngine {
@@ -112,7 +113,8 @@ impl CopyEngine {
 
     /// An instruction of `warp` has issued and starts `transfer`.
     pub fn start(&mut self, now: Cycle, warp: WarpSlot, transfer: Transfer, parameters: &Parameters) {
-        let group = if transfer.by_group { [self.reads.issue(warp), self.groups.issue(warp)] } else { [0; 2] };
+        let group =
+            if transfer.kind.is_by_group() { [self.reads.issue(warp), self.groups.issue(warp)] } else { [0; 2] };
         let ready_at = now + Cycle::from(parameters.start_cycles());
         let command = Command { warp, transfer, group, ready_at, begun: None, sent: 0, next: (0, 0), outstanding: 0 };
         let number = self.free.pop().unwrap_or_else(|| {
@@ -126,51 +128,36 @@ impl CopyEngine {
         }
     }
 
-    /// Sends a request, if one is due and `send` has room for it, and ends commands. `progress` sees what they have come to.
-    pub fn step(
-        &mut self,
-        now: Cycle,
-        parameters: &Parameters,
-        send: impl FnMut(Request) -> bool,
-        mut progress: impl FnMut(Progress),
-    ) {
-        if self.next_request <= now
-            && let Some(&number) = self.queue.front()
-        {
-            self.send_next(now, number, parameters, send, &mut progress);
-        }
-        while let Some(&Reverse((due, number))) = self.ends.peek()
-            && due <= now
-        {
-            self.ends.pop();
-            let Command { warp, transfer, group, .. } =
-                std::mem::replace(&mut self.commands[usize::from(number)], Command::unused());
-            self.free.push(number);
-            let goes_on = transfer.by_group && self.groups.performed(warp, group[1]);
-            progress(Progress::Complete(warp, transfer.id, goes_on));
-        }
+    /// Ends a command whose end is due.
+    pub fn end(&mut self, now: Cycle) -> Option<Complete> {
+        let &Reverse((_, number)) = self.ends.peek().filter(|&&Reverse((due, _))| due <= now)?;
+        self.ends.pop();
+        let Command { warp, transfer, group, .. } =
+            std::mem::replace(&mut self.commands[usize::from(number)], Command::unused());
+        self.free.push(number);
+        let goes_on = transfer.kind.is_by_group() && self.groups.performed(warp, group[1]);
+        Some(Complete { warp, transfer: transfer.id, goes_on })
     }
 
-    /// A request of the command `number` goes to the memory, if there is room.
-    fn send_next(
-        &mut self,
-        now: Cycle,
-        number: u16,
-        parameters: &Parameters,
-        mut send: impl FnMut(Request) -> bool,
-        progress: &mut impl FnMut(Progress),
-    ) {
+    /// Sends a request to the memory, if one is due and there is room. Returns the command whose last request it was,
+    /// if it is of a bulk group.
+    pub fn send(&mut self, now: Cycle, parameters: &Parameters, outbox: &mut Outbox<'_>) -> Option<Read> {
+        if self.next_request > now {
+            return None;
+        }
+        let number = *self.queue.front()?;
         let command = &mut self.commands[usize::from(number)];
         let begun = command.begun.unwrap_or(now);
         command.begun = Some(begun);
         let rate = u64::from(parameters.rate(command.transfer.kind));
         if let Some((first, mut request)) = command.request() {
             request.token = TOKEN_ENGINE | u32::from(number);
-            if !send(request) {
+            if !outbox.has_room() {
                 command.begun = Some(begun + 1);
                 self.next_request = now + 1;
-                return;
+                return None;
             }
+            outbox.push(request);
             command.next = first;
             command.sent += u64::from(request.bytes);
             command.outstanding += 1;
@@ -181,7 +168,7 @@ impl CopyEngine {
         let paced = begun + command.sent.div_ceil(rate);
         self.next_request = paced.max(now + 1);
         if command.next.0 < command.transfer.runs.len() {
-            return;
+            return None;
         }
         self.queue.pop_front();
         if let Some(&next) = self.queue.front() {
@@ -189,14 +176,12 @@ impl CopyEngine {
         } else {
             self.next_request = NEVER;
         }
-        let command = &self.commands[usize::from(number)];
-        if command.transfer.by_group {
-            let goes_on = self.reads.performed(command.warp, command.group[0]);
-            progress(Progress::Read(command.warp, goes_on));
+        let &Command { warp, ref transfer, group, outstanding, .. } = &self.commands[usize::from(number)];
+        if outstanding == 0 {
+            self.ends.push(Reverse((paced + parameters.completion(transfer.kind), number)));
         }
-        if command.outstanding == 0 {
-            self.ends.push(Reverse((paced + parameters.completion(command.transfer.kind), number)));
-        }
+        let is_by_group = transfer.kind.is_by_group();
+        is_by_group.then(|| Read { warp, goes_on: self.reads.performed(warp, group[0]) })
     }
 
     /// A reply to a request of the engine has come.
@@ -211,7 +196,7 @@ impl CopyEngine {
 }
 
 impl Command {
-    /// What stands at an unused number.
+    /// The entry of an unused number.
     fn unused() -> Self {
         Self {
             warp: WarpSlot(0),

@@ -1,10 +1,10 @@
-//! Which instruction holds what a ready one waits for, and what the last warp at a barrier waited for.
+//! Finds the instruction that holds the resource of a ready one, and the one that delayed the last warp at a barrier.
 //!
 //! - The memory pipe is held by the access that entered it last, until the next one enters.
 //! - A unit is held by the instruction that entered it last, of those that issued in the same slot.
 //! - Operand collectors are held by the oldest instruction in them, of those that issued in the same slot.
 //! - Warps wait at a barrier for its last warp. Their slots belong to the instruction that this warp waited for longest
-//!   between two of its issues since the last barrier: the one that completed last before it went on, the holder of the
+//!   between two of its issues since the last barrier: the one that completed last before it continued, the holder of the
 //!   memory pipe for an access, or else the instruction that waited.
 
 use crate::inflight::InstId;

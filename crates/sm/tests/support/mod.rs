@@ -76,7 +76,7 @@ pub struct Line {
     pub per_lane: bool,
     /// It waits for the exchange.
     pub held: bool,
-    /// What the copy engine gets from it.
+    /// The transfer that it starts.
     pub transfer: Option<Transfer>,
     /// It waits at an `mbarrier` for this number of its warp's transfers.
     pub awaited: usize,
@@ -231,9 +231,9 @@ pub fn copy_async(address: u64) -> Line {
 }
 
 /// Starts a transfer of these runs.
-pub fn transfer(kind: TransferKind, runs: &[(u64, u32)], by_group: bool) -> Line {
+pub fn transfer(kind: TransferKind, runs: &[(u64, u32)]) -> Line {
     let shared_bytes = runs.iter().map(|&(_, bytes)| bytes).sum();
-    let transfer = Transfer { kind, runs: runs.to_vec(), shared_bytes, by_group, ..Transfer::default() };
+    let transfer = Transfer { kind, runs: runs.to_vec(), shared_bytes, ..Transfer::default() };
     Line { transfer: Some(transfer), ..control(OpClass::Uniform, Control::Transfer, "transfer") }
 }
 

@@ -1,7 +1,7 @@
 //! Lanes of an access to shared memory that ask one bank for different words.
 
-use super::super::facts::{Facts, lanes};
-use super::super::found::{Found, name_or};
+use super::super::facts::{Facts, lanes, named};
+use super::super::found::Found;
 use super::super::roofs::Resource;
 
 pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
@@ -12,7 +12,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     let at = facts.most(|row| row.memory.map_or(0, |memory| memory.excess_passes));
     let (accesses, passes, excess_each, who) = match at.and_then(|row| Some((row, row.memory?))) {
         Some((row, memory)) => {
-            let who = format!("{:.0} lanes of {}", lanes(row), name_or(at, ""));
+            let who = format!("{:.0} lanes of {}", lanes(row), named(row));
             (memory.accesses as f64, memory.transactions as f64, memory.excess_passes as f64, who)
         }
         None => {

@@ -1,6 +1,6 @@
 //! Warps that wait at CTA barriers for others.
 
-use super::super::facts::Facts;
+use super::super::facts::{Facts, named};
 use super::super::found::{Found, name_or};
 
 fn barrier(slots: &[(&str, u64)]) -> u64 {
@@ -14,7 +14,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     }
     let at = facts.most(|row| barrier(&row.stalls));
     let awaited = facts.most(|row| barrier(&row.causes));
-    let awaited = awaited.map_or_else(String::new, |_| format!("; its last warps waited for {}", name_or(awaited, "")));
+    let awaited = awaited.map_or_else(String::new, |row| format!("; its last warps waited for {}", named(row)));
     Some(Found {
         sentence: format!(
             "{:.0} % of the time warps wait at {}{awaited}",

@@ -1,7 +1,7 @@
 //! Chains of dependent arithmetic that too few warps cover.
 
-use super::super::facts::Facts;
-use super::super::found::{Found, name_or};
+use super::super::facts::{Facts, named};
+use super::super::found::Found;
 
 /// Warps of a scheduler from which others cover a latency.
 const FEW: f64 = 4.0;
@@ -25,7 +25,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         sentence: format!(
             "{:.0} % of the time is spent waiting for results of arithmetic, with {warps:.1} warps a scheduler{}",
             100.0 * waited / facts.cycles,
-            at.map_or_else(String::new, |_| format!(", most at {}", name_or(at, "")))
+            at.map_or_else(String::new, |row| format!(", most at {}", named(row)))
         ),
         without: "that wait",
         remedy: "Give a thread independent work (unroll, several sums), or an SM more warps.",

@@ -1,13 +1,13 @@
 //! Lanes that do nothing because of branches and guards.
 
-use super::super::facts::{Facts, lanes};
-use super::super::found::{Found, name_or};
+use super::super::facts::{Facts, lanes, named};
+use super::super::found::Found;
 use super::super::roofs::Resource;
 use crate::profile::InstructionProfile;
 use config::Unit;
 use kit::WARP_LANES;
 
-/// Lane use in percent from which it is no cause.
+/// Lane use in percent at which idle lanes are not reported.
 const USED: f64 = 92.0;
 
 pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
@@ -22,8 +22,8 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     let branch = facts.most(|row| row.divergences);
     let at = branch.or_else(|| facts.most(|row| if row.lanes > 0 { wasted(row) } else { 0 }));
     let worst = match (branch, at) {
-        (Some(_), _) => format!(": {} divides the lanes of warps", name_or(at, "")),
-        (None, Some(row)) => format!(": {} runs with {:.1} of {WARP_LANES}", name_or(at, ""), lanes(row)),
+        (Some(row), _) => format!(": {} divides the lanes of warps", named(row)),
+        (None, Some(row)) => format!(": {} runs with {:.1} of {WARP_LANES}", named(row), lanes(row)),
         (None, None) => String::new(),
     };
     Some(Found {

@@ -1,10 +1,11 @@
 //! Integer divisions and remainders by values that the compiler does not know.
 
-use super::super::facts::{Facts, line_of};
-use super::super::found::{Found, name_or};
+use super::super::facts::{Facts, line_of, named};
+use super::super::found::Found;
 use super::super::roofs::Resource;
 use crate::profile::InstructionProfile;
 use config::Unit;
+use sass::meaning::opcode_of;
 
 /// Instructions of a division whose lines are not known.
 const LENGTH: usize = 16;
@@ -31,7 +32,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     Some(Found {
         sentence: format!(
             "The division or remainder that begins with {} and the rest of its line take {:.0} % of the issue slots",
-            name_or(Some(first), ""),
+            named(first),
             100.0 * cycles / facts.cycles
         ),
         without: "that line",
@@ -44,7 +45,6 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
 }
 
 fn is_ptx_division(text: &str) -> bool {
-    let word = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
-    let Some((opcode, kind)) = word.split_once('.') else { return false };
+    let Some((opcode, kind)) = opcode_of(text).split_once('.') else { return false };
     matches!(opcode, "div" | "rem") && (kind.starts_with('u') || kind.starts_with('s'))
 }

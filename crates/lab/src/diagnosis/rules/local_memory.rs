@@ -1,7 +1,7 @@
 //! Registers that are spilled, and arrays in local memory.
 
-use super::super::facts::Facts;
-use super::super::found::{Found, name_or};
+use super::super::facts::{Facts, named};
+use super::super::found::Found;
 use super::super::roofs::Resource;
 use mem::Level;
 
@@ -23,7 +23,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
             "{:.0} % of the accesses to memory are to local memory: with {} registers a thread, {} does not stay in registers",
             100.0 * local / all,
             facts.launch.registers_per_thread,
-            at.map_or_else(|| "a value".to_owned(), |_| format!("the value of {}", name_or(at, "")))
+            at.map_or_else(|| "a value".to_owned(), |row| format!("the value of {}", named(row)))
         ),
         without: "local memory",
         remedy: "Allow more registers (-maxrregcount, __launch_bounds__), or index arrays with constants so that they stay in registers.",

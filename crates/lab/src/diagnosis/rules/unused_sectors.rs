@@ -1,10 +1,11 @@
 //! Sectors that loads and stores move for a part of their bytes.
 
-use super::super::facts::Facts;
-use super::super::found::{Found, name_or};
+use super::super::facts::{Facts, named};
+use super::super::found::Found;
 use super::super::roofs::Resource;
 use crate::profile::InstructionProfile;
 use mem::Level;
+use sass::meaning::opcode_of;
 
 const LEVELS: &[Resource] = &[Resource::Level(Level::L1), Resource::Level(Level::L2), Resource::Level(Level::Dram)];
 
@@ -24,16 +25,16 @@ fn find<'a>(facts: &Facts<'a>, name: &str, opcode: &str, kind: &str, kinds: &str
     }
     let ptx = &kind[..2];
     let is_kind = |row: &InstructionProfile| {
-        let word = row.text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+        let word = opcode_of(&row.text);
         word.starts_with(opcode) || word.starts_with(ptx)
     };
     let at = facts.most(|row| row.memory.filter(|_| is_kind(row)).map_or(0, |memory| memory.excess_sectors));
-    let sentence = match at.and_then(|row| row.memory) {
-        Some(memory) => {
+    let sentence = match at.and_then(|row| Some((row, row.memory?))) {
+        Some((row, memory)) => {
             let (sectors, unused) = (memory.sectors as f64, memory.excess_sectors as f64);
             format!(
                 "{} moves {:.1} sectors a warp, of which {:.0} % are unused",
-                name_or(at, ""),
+                named(row),
                 sectors / memory.accesses as f64,
                 100.0 * unused / sectors
             )

@@ -33,6 +33,18 @@ const RANK: Mod =
 const IM2COL: Mod = key::IM2COL.bit(82, &["", ".IM2COL"]);
 const L2: Mod = modifier("level", bits(91, 1), &[".L2", ".L2"]);
 
+/// A row of the copy engine: its operands are in uniform registers.
+const fn engine(
+    op: SassOp,
+    code: u16,
+    forms: &'static [u8],
+    mods: &'static [Mod],
+    slots: &'static [Slot],
+    meaning: &'static str,
+) -> Row {
+    row(op, code, forms, mods, slots, meaning).uniform().sm(90, 90).fixed(UNIFORM_ON)
+}
+
 pub(super) const ROWS: &[Row] = &[
     row(
         SassOp::SyncsExch,
@@ -72,18 +84,15 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(&[(bits(91, 1), 1), (bits(70, 2), 1)]),
-    row(SassOp::SyncsCctl, 0x1b1, &[4], &[], &[at(BARRIER)], "the barrier is not used any more").sm(90, 90).fixed(UNIFORM_ON),
-    row(
+    row(SassOp::SyncsCctl, 0x1b1, &[4], &[], &[at(BARRIER)], "the barrier is no longer used").sm(90, 90).fixed(UNIFORM_ON),
+    engine(
         SassOp::UBlkCp,
         0x1ba,
         &[1],
         &[DIRECTION, MULTICAST],
         &[uniform_at(32), uniform_at(24), UR64],
         "copies units of 16 bytes between global and shared memory",
-    )
-    .uniform()
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
+    ),
     row(
         SassOp::UBlkRed,
         0x1bb,
@@ -95,10 +104,7 @@ pub(super) const ROWS: &[Row] = &[
     .uniform()
     .sm(90, 90)
     .fixed(&[(bits(91, 1), 1), (bits(74, 2), 1)]),
-    row(SassOp::UBlkPf, 0x1bc, &[1], &[L2], &[uniform_at(24), UR64], "copies units of 16 bytes into the L2")
-        .uniform()
-        .sm(90, 90)
-        .fixed(UNIFORM_ON),
+    engine(SassOp::UBlkPf, 0x1bc, &[1], &[L2], &[uniform_at(24), UR64], "copies units of 16 bytes into the L2"),
     row(
         SassOp::UTmaLdG,
         0x1b4,
@@ -110,71 +116,53 @@ pub(super) const ROWS: &[Row] = &[
     .uniform()
     .sm(90, 90)
     .fixed(&[(bits(91, 1), 1), (bits(75, 1), 0)]),
-    row(
+    engine(
         SassOp::UTmaLdG,
         0x1b4,
         &[1],
         &[RANK, IM2COL, MULTICAST],
         &[uniform_at(32), uniform_at(24), UR64],
         "UTMALDG with offsets and receiving CTAs",
-    )
-    .uniform()
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
+    ),
+    engine(
         SassOp::UTmaStG,
         0x1b5,
         &[1],
         &[RANK, IM2COL],
         &[uniform_at(32), uniform_at(24)],
         "copies shared memory to a box of a tensor",
-    )
-    .uniform()
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
+    ),
+    engine(
         SassOp::UTmaRedG,
         0x1b6,
         &[1],
         &[RANK, IM2COL, REDUCTION_OP],
         &[uniform_at(32), uniform_at(24)],
         "reduces shared memory into a box of a tensor",
-    )
-    .uniform()
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
+    ),
+    engine(
         SassOp::UTmaPf,
         0x1b8,
         &[2],
         &[L2, RANK, IM2COL],
         &[uniform_at(32), uniform_at(24)],
         "copies a box of a tensor into the L2",
-    )
-    .uniform()
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
+    ),
+    engine(
         SassOp::UTmaPf,
         0x1b8,
         &[1],
         &[L2, RANK, IM2COL],
         &[uniform_at(32), uniform_at(24), UR64],
         "UTMAPF with offsets",
-    )
-    .uniform()
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
-    row(
+    ),
+    engine(
         SassOp::UTmaCctl,
         0x1b9,
         &[4],
         &[flag("action", 82, &[".IV", ".PF"])],
         &[uniform_at(24)],
         "prefetches or forgets the description of a tensor",
-    )
-    .uniform()
-    .sm(90, 90)
-    .fixed(UNIFORM_ON),
+    ),
     row(SassOp::UTmaCmdFlush, 0x1b7, &[4], &[], &[], "closes a group of bulk copies").uniform().sm(90, 90),
 ];
