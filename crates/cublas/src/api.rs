@@ -49,7 +49,7 @@ macro_rules! blas {
             // SAFETY: the name belongs to this API, which defines it once.
             #[unsafe(export_name = concat!("cublas", stringify!($name), $suffix))]
             extern "C" fn exported(handle: cabi::address::Address $(, $argument: $kind)*) -> std::ffi::c_int {
-                $crate::status::enter(|| {
+                cabi::stand_in::enter::<$crate::status::Status>(|| {
                     let call = $crate::handle::Call::new(handle, $wide)?;
                     $body(&call, $($value,)* $($crate::api::Take::take($argument)),*)
                 })

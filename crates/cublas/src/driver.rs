@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint};
 
 use cabi::address::{Address, Handle, Plain};
 use cabi::driver::Once;
+use cabi::stand_in::Fault;
 
 use crate::status::{Result, Status};
 
@@ -28,10 +29,8 @@ fn check(code: c_int) -> Result<()> {
     match code {
         0 => Ok(()),
         1 => Err(Status::INVALID_VALUE),
-        2 => Err(Status::ALLOC_FAILED),
-        3 | 4 | 100 | 101 | 201 => Err(Status::NOT_INITIALIZED),
         801 => Err(Status::NOT_SUPPORTED),
-        _ => Err(Status::EXECUTION_FAILED),
+        code => Err(Fault(code).into()),
     }
 }
 

@@ -12,7 +12,6 @@ use cabi::address::{Address, Handle, Plain, read, read_bytes, write, write_bytes
 use crate::element::{Op, Operand, Scalar, Type, size};
 use crate::handle::{Call, device};
 use crate::level3::add;
-use crate::management::functions;
 use crate::product::{Epilogue, Matrix, Product, Written, computed, exists};
 use crate::status::{Result, Status, valid};
 
@@ -425,7 +424,8 @@ fn found() -> Found {
     Found { algorithm, workspace: 0, status: SUCCESS, waves: 1.0, reserved: [0; 4] }
 }
 
-functions! {
+cabi::functions! {
+    Status;
     // A handle has no state: the stream comes with each call, the device is the current one.
     fn cublasLtCreate(place: Address) {
         device(crate::driver::driver()?)?;

@@ -4,11 +4,12 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use cabi::address::{Address, Handle, write};
+use cabi::stand_in::enter;
 
 use crate::api::Take;
 use crate::driver::{Driver, driver};
 use crate::handle::{self, State, with};
-use crate::status::{Result, Status, enter, valid};
+use crate::status::{Result, Status, valid};
 
 /// The version that the library is of, as `cublasGetVersion` gives it.
 static VERSION: AtomicI32 = AtomicI32::new(0);
@@ -37,20 +38,6 @@ fn property(which: c_int) -> Result<c_int> {
     }
 }
 
-/// Exports functions that need no launch.
-macro_rules! functions {
-    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {
-        $(
-            // SAFETY: the name belongs to this API, which defines it once.
-            #[unsafe(no_mangle)]
-            extern "C" fn $name($($argument: $kind),*) -> c_int {
-                $crate::status::enter(|| $body)
-            }
-        )*
-    };
-}
-pub(crate) use functions;
-
 fn destroy_handle(handle: Address) -> Result<()> {
     handle::destroy(handle)
 }
@@ -75,7 +62,8 @@ fn set(handle: Address, change: impl FnOnce(&mut State)) -> Result<()> {
     })
 }
 
-functions! {
+cabi::functions! {
+    Status;
     fn cublasCreate_v2(place: Address) {
         valid(place != 0)?;
         Ok(write(place, handle::create()?)?)
@@ -241,7 +229,7 @@ macro_rules! copies {
             // SAFETY: the name belongs to this API, which defines it once.
             #[unsafe(export_name = concat!(stringify!($name), $suffix))]
             extern "C" fn exported($($argument: $kind),*) -> c_int {
-                enter(|| $body)
+                enter::<Status>(|| $body)
             }
         };
     };

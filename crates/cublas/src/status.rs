@@ -1,38 +1,19 @@
 //! Results of the API's functions.
 
-use std::ffi::{CStr, c_char, c_int};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ffi::{CStr, c_int};
 
-use cabi::address::BadAddress;
-
-/// A code of `cublasStatus_t` other than success.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Status(pub c_int);
-
-pub type Result<T> = std::result::Result<T, Status>;
-
-impl Status {
-    pub const NOT_INITIALIZED: Self = Self(1);
-    pub const ALLOC_FAILED: Self = Self(3);
-    pub const INVALID_VALUE: Self = Self(7);
-    pub const MAPPING_ERROR: Self = Self(11);
-    pub const EXECUTION_FAILED: Self = Self(13);
-    pub const INTERNAL_ERROR: Self = Self(14);
-    pub const NOT_SUPPORTED: Self = Self(15);
-}
-
-impl From<BadAddress> for Status {
-    fn from(_: BadAddress) -> Self {
-        Self::INVALID_VALUE
-    }
-}
-
-/// Runs the body of a function of the API. A panic ends here.
-pub fn enter(body: impl FnOnce() -> Result<()>) -> c_int {
-    match catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Status::INTERNAL_ERROR)) {
-        Ok(()) => 0,
-        Err(status) => status.0,
-    }
+cabi::status! {
+    /// A code of `cublasStatus_t` other than success.
+    internal = 14,
+    not_supported = 15,
+    no_memory = ALLOC_FAILED, no_driver = NOT_INITIALIZED, failed = EXECUTION_FAILED, bad_address = INVALID_VALUE;
+    NOT_INITIALIZED = 1,
+    ALLOC_FAILED = 3,
+    INVALID_VALUE = 7,
+    MAPPING_ERROR = 11,
+    EXECUTION_FAILED = 13,
+    INTERNAL_ERROR = 14,
+    NOT_SUPPORTED = 15,
 }
 
 /// Fails with `CUBLAS_STATUS_INVALID_VALUE` unless `holds`.
@@ -53,32 +34,15 @@ const STATUSES: [(c_int, &CStr, &CStr); 10] = [
     (16, c"CUBLAS_STATUS_LICENSE_ERROR", c"an error was detected when checking the license"),
 ];
 
-fn row(code: c_int) -> Option<&'static (c_int, &'static CStr, &'static CStr)> {
-    STATUSES.iter().find(|row| row.0 == code)
+fn name(code: c_int) -> &'static CStr {
+    STATUSES.iter().find(|row| row.0 == code).map_or(c"CUBLAS_STATUS_UNKNOWN", |row| row.1)
 }
 
-/// Name of a code.
-extern "C" fn name(code: c_int) -> *const c_char {
-    row(code).map_or(c"CUBLAS_STATUS_UNKNOWN", |row| row.1).as_ptr()
+fn text(code: c_int) -> &'static CStr {
+    STATUSES.iter().find(|row| row.0 == code).map_or(c"unknown status", |row| row.2)
 }
 
-/// Text of a code.
-extern "C" fn text(code: c_int) -> *const c_char {
-    row(code).map_or(c"unknown status", |row| row.2).as_ptr()
-}
-
-macro_rules! texts {
-    ($($exported:ident = $function:ident),* $(,)?) => {
-        $(
-            // SAFETY: the name belongs to this API, which defines it once.
-            #[unsafe(no_mangle)]
-            extern "C" fn $exported(code: c_int) -> *const c_char {
-                $function(code)
-            }
-        )*
-    };
-}
-texts! {
+cabi::texts! {
     cublasGetStatusName = name,
     cublasGetStatusString = text,
     cublasLtGetStatusName = name,

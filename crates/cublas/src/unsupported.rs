@@ -5,28 +5,15 @@
 
 use std::ffi::c_int;
 
-use crate::status::{Status, enter};
-
-macro_rules! not_supported {
-    ($($name:ident),* $(,)?) => {
-        $(
-            // SAFETY: the name belongs to this API, which defines it once. The arguments of the
-            // declaration are the caller's to pass and to remove: none is read.
-            #[unsafe(no_mangle)]
-            extern "C" fn $name() -> c_int {
-                cabi::driver::name_once(format!("{} is not supported", stringify!($name)));
-                enter(|| Err(Status::NOT_SUPPORTED))
-            }
-        )*
-    };
-}
+use crate::status::Status;
 
 /// Reports a wrong argument: nothing is printed.
 // SAFETY: the name belongs to this API, which defines it once.
 #[unsafe(no_mangle)]
 extern "C" fn cublasXerbla(_name: usize, _argument: c_int) {}
 
-not_supported! {
+cabi::not_supported! {
+    Status;
     cublasCgelsBatched, cublasCgeqrfBatched,
     cublasDgelsBatched, cublasDgeqrfBatched,
     cublasGetEmulationSpecialValuesSupport, cublasGetEmulationStrategy,
@@ -43,7 +30,8 @@ not_supported! {
 }
 
 // The interface without handles.
-not_supported! {
+cabi::not_supported! {
+    Status;
     cublasAlloc, cublasCaxpy, cublasCcopy, cublasCdotc, cublasCdotu, cublasCgbmv, cublasCgemm, cublasCgemv,
     cublasCgerc, cublasCgeru, cublasChbmv, cublasChemm, cublasChemv, cublasCher, cublasCher2, cublasCher2k,
     cublasCherk, cublasChpmv, cublasChpr, cublasChpr2, cublasCrot, cublasCrotg, cublasCscal, cublasCsrot,
@@ -67,7 +55,8 @@ not_supported! {
 }
 
 // Matrices on the host, over several devices.
-not_supported! {
+cabi::not_supported! {
+    Status;
     cublasXtCgemm, cublasXtChemm, cublasXtCher2k, cublasXtCherk, cublasXtCherkx, cublasXtCreate, cublasXtCspmm,
     cublasXtCsymm, cublasXtCsyr2k, cublasXtCsyrk, cublasXtCsyrkx, cublasXtCtrmm, cublasXtCtrsm, cublasXtDestroy,
     cublasXtDeviceSelect, cublasXtDgemm, cublasXtDspmm, cublasXtDsymm, cublasXtDsyr2k, cublasXtDsyrk, cublasXtDsyrkx,
