@@ -9,11 +9,8 @@
 //! knows the caches of another. In a cycle the SM takes one reply and then lets its clients send, the memory
 //! stage first.
 
-use crate::memory::copy_engine::CopyEngine;
 use crate::spec::CoreSpec;
-use crate::state::State;
 use crate::wake_up::WakeUp;
-use crate::warps::mask::WarpMask;
 use kit::Cycle;
 use mem::{Cache, Port, Request};
 
@@ -37,26 +34,20 @@ pub struct Outbox<'a> {
     /// Packets that the crossbar's input buffer holds.
     packets: u32,
     wake_up: &'a mut WakeUp,
-    /// Requests that the SM has sent.
     sent: &'a mut u64,
 }
 
 impl<'a> Outbox<'a> {
+    /// `sent` counts the requests of the SM.
     #[inline(always)]
-    pub(crate) fn new<M: WarpMask>(now: Cycle, port: &'a mut Port, state: &'a mut State<M>) -> Self {
-        Self::with_engine(now, port, state).0
-    }
-
-    /// The same, and the copy engine of the SM, which is a client as well.
-    #[inline(always)]
-    pub(crate) fn with_engine<M: WarpMask>(
+    pub(crate) fn new(
         now: Cycle,
         port: &'a mut Port,
-        state: &'a mut State<M>,
-    ) -> (Self, &'a mut CopyEngine, &'a CoreSpec) {
-        let State { spec, wake_up, counters, engine, .. } = state;
-        let outbox = Self { now, port, packets: spec.outbox_packets, wake_up, sent: &mut counters.requests };
-        (outbox, engine, spec)
+        spec: &CoreSpec,
+        wake_up: &'a mut WakeUp,
+        sent: &'a mut u64,
+    ) -> Self {
+        Self { now, port, packets: spec.outbox_packets, wake_up, sent }
     }
 
     /// Whether there is room for a request. If not, the SM looks again in the next cycle.

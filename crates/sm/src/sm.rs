@@ -375,8 +375,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     #[inline(never)]
     fn copy(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
         let Self { issue, operands, state, observer, .. } = self;
-        let (mut outbox, engine, spec) = Outbox::with_engine(now, port, state);
-        if let Some(Read { warp, goes_on }) = engine.send(now, &spec.sm.copy_engine, &mut outbox) {
+        let mut outbox = Outbox::new(now, port, &state.spec, &mut state.wake_up, &mut state.counters.requests);
+        if let Some(Read { warp, goes_on }) = state.engine.send(now, &state.spec.sm.copy_engine, &mut outbox) {
             state.wake_up.moved();
             if goes_on {
                 state.warps.at_bulk_reads.remove(warp);
@@ -477,7 +477,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             }
         }
         if memory.may_send() | fetch.source.may_send() {
-            let mut outbox = Outbox::new(now, port, wb.state);
+            let mut outbox = wb.state.outbox(now, port);
             memory.send(&mut outbox);
             fetch.source.send(&mut outbox);
         }

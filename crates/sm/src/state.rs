@@ -5,6 +5,7 @@ use crate::kernel::ResidentKernel;
 use crate::memory::copies::Copies;
 use crate::memory::copy_engine::CopyEngine;
 use crate::observe::counters::{ClassCounts, SmCounters};
+use crate::outbox::Outbox;
 use crate::slab::{Slab, Window};
 use crate::spec::CoreSpec;
 use crate::wake_up::{Timers, WakeUp};
@@ -14,6 +15,7 @@ use crate::warps::{PerWarp, Warps};
 use config::FenceWaits;
 use isa::WarpSlot;
 use kit::Cycle;
+use mem::Port;
 use std::sync::Arc;
 
 /// The cycle being ticked, and its observer.
@@ -75,6 +77,12 @@ impl<M: WarpMask> State<M> {
             work_counts: WorkCounts::default(),
             spec,
         }
+    }
+
+    /// The SM's side of `port` in this cycle.
+    #[inline(always)]
+    pub fn outbox<'a>(&'a mut self, now: Cycle, port: &'a mut Port) -> Outbox<'a> {
+        Outbox::new(now, port, &self.spec, &mut self.wake_up, &mut self.counters.requests)
     }
 
     /// Counts the resident warps in the cycles before `until`: before another set of warps is resident.

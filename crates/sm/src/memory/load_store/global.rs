@@ -8,7 +8,6 @@ use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
 use crate::operands::OperandStage;
-use crate::outbox::Outbox;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use isa::{Access, Space, WarpSlot};
@@ -130,7 +129,7 @@ impl LoadStoreUnit {
     pub(super) fn go_on_bypass<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, port: &mut Port) -> bool {
         let Self { dispatch: Some(dispatch), sending, transactions, .. } = self else { return true };
         let Some(transaction) = transactions.get(sending.sent) else { return true };
-        let mut outbox = Outbox::new(now, port, state);
+        let mut outbox = state.outbox(now, port);
         if !outbox.has_room() {
             return false;
         }
