@@ -175,21 +175,29 @@ fn every_statistic_that_a_report_prints_is_listed() {
     assert_eq!(common::succeed(&["list", "stats", "memory pipe full"]), one);
 }
 
+/// The cells of a row: columns are at least two blanks apart.
+fn cells(row: &str) -> impl Iterator<Item = &str> {
+    row.split("  ").map(str::trim).filter(|cell| !cell.is_empty())
+}
+
+/// The rows of a section of a report, without its heading.
+fn rows<'a>(report: &'a str, section: &str) -> Vec<&'a str> {
+    let text = report.split("\n\n").find(|text| text.trim_start().starts_with(section)).unwrap();
+    text.trim_start().lines().skip(1).filter(|row| row.starts_with("  ")).collect()
+}
+
 /// Each row of the short report is found by the words that it has there.
 #[test]
 fn every_label_of_the_short_report_is_listed() {
     let report = common::succeed(&["run", "vectoradd"]);
-    let mut labels = Vec::new();
-    for section in ["Total", "Issue slots", "Caches and memory"] {
-        let rows = report.split("\n\n").find(|text| text.trim_start().starts_with(section)).unwrap();
-        let rows = rows.trim_start().lines().skip(1).filter(|row| row.starts_with("  "));
-        labels.extend(rows.filter_map(|row| row.trim().split("  ").next()).filter(|label| *label != "others"));
-    }
+    let sections = ["Total", "Issue slots", "Caches and memory"].map(|section| rows(&report, section));
+    let labels: Vec<&str> = sections.iter().flatten().filter_map(|row| cells(row).next()).collect();
     assert!(
         labels.len() > 15 && labels.contains(&"launch latency (cycles)") && labels.contains(&"L1 data"),
         "{labels:?}"
     );
-    for label in labels.iter().filter(|label| !["accesses", "hit rate"].contains(label)) {
+    let listed = labels.iter().filter(|label| !["accesses", "others"].contains(label));
+    for label in listed {
         common::succeed(&["list", "stats", label]);
     }
     let text = common::succeed(&["list", "stats", "Mean latency beyond L1"]);
@@ -232,4 +240,42 @@ fn lists_have_a_line_for_a_row_in_pipes() {
     assert!(row.contains("counts once. [core cycles]"), "{row}");
     let most = lines(Some("100")).lines().map(|line| line.chars().count()).max();
     assert!(most.is_some_and(|most| (81..=100).contains(&most)), "{most:?}");
+}
+
+/// The headings of tables and the labels of rows are explained, by statistics or the glossary.
+#[test]
+fn every_word_of_a_report_is_explained() {
+    let report = common::succeed(&["run", "vectoradd"]);
+    let profile = common::succeed(&["profile", "vectoradd"]);
+    let lines = common::succeed(&["profile", "vectoradd", "--show", "lines"]);
+    let mut words: BTreeSet<&str> =
+        ["Kernels", "Occupancy"].iter().flat_map(|of| cells(rows(&report, of)[0])).collect();
+    words.extend(
+        ["Total", "Issue slots", "Caches and memory"]
+            .iter()
+            .flat_map(|of| rows(&report, of))
+            .filter_map(|row| cells(row).next()),
+    );
+    for heading in profile.lines().chain(lines.lines()).filter(|line| line.trim_start().starts_with("slots  ")) {
+        words.extend(cells(heading));
+    }
+    assert!(["CTAs/SM", "awaited", "95 %", "idle", "accesses"].iter().all(|word| words.contains(word)), "{words:?}");
+    // The number of a launch.
+    words.remove("#");
+    let words: Vec<&str> = ["explain"].into_iter().chain(words).collect();
+    let text = common::succeed(&words);
+    assert!(text.starts_with("Glossary\n") && text.contains("slots.idle"), "{text}");
+}
+
+#[test]
+fn a_label_is_explained_without_quotes_and_a_slip_is_named() {
+    let label = common::succeed(&["explain", "cycles", "of", "kernels"]);
+    assert_eq!(label, common::succeed(&["explain", "cycles of kernels"]));
+    assert!(label.contains("  cycles  "), "{label}");
+    for (slip, meant) in
+        [("raw_memry", "raw_memory"), ("awaitd", "awaited"), ("achieved ocupancy", "achieved occupancy")]
+    {
+        let ran = common::run(&["explain", slip]);
+        assert!(ran.status == 2 && ran.stderr.contains(&format!("did you mean `{meant}`?")), "{}", ran.stderr);
+    }
 }

@@ -1,4 +1,5 @@
-//! Links of documents lead somewhere: to a file of the repository and, if they have an anchor, to a heading there.
+//! Links of documents lead somewhere: to a file of the repository and, if they have an anchor, to a heading there. The
+//! book has every page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -100,4 +101,24 @@ fn what_leads_nowhere_is_found() {
                 [e](#two) [f](nowhere.md) [g](https://a.b/c#d) `[h](#h)`\n```\n[i](#i)\n# j\n```\n[k](#j)";
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     assert_eq!(broken(text, here), ["x.md", "#two", "nowhere.md", "#j"]);
+}
+
+/// `docs/SUMMARY.md`, which the book and the command `docs` are made from, lists the pages of its folder and those beside
+/// the README, each once.
+#[test]
+fn the_book_has_each_page_once() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut pages = Vec::new();
+    documents(&docs, &mut pages);
+    let mut expected: Vec<String> =
+        pages.iter().map(|page| page.strip_prefix(&docs).unwrap().to_str().unwrap().to_owned()).collect();
+    let root = fs::read_dir(docs.join("..")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    expected.extend(root.filter(|name| name.ends_with(".md")).map(|name| format!("../{name}")));
+    // Notices of licences belong to the program, kernels to their sources.
+    expected.retain(|name| !["SUMMARY.md", "../THIRD-PARTY.md"].contains(&&**name));
+    expected.push("../crates/workloads/kernels/README.md".to_owned());
+    let mut listed = links(&fs::read_to_string(docs.join("SUMMARY.md")).unwrap());
+    listed.sort();
+    expected.sort();
+    assert_eq!(listed, expected);
 }

@@ -57,6 +57,15 @@ pub const MEMORY: &[(&str, &str)] = &[
     ("DRAM requests that found their row open", "dram.row_hit_rate"),
 ];
 
+/// Heading and name of columns that shorten it.
+const COLUMNS: &[(&str, &str)] = &[("warp insts", WARP_INSTRUCTIONS)];
+
+/// The labels of rows and columns that [`of_label`] knows.
+pub fn labels() -> impl Iterator<Item = &'static str> {
+    let rows = TOTALS.iter().chain(MEMORY).chain(CACHES).chain(COLUMNS);
+    rows.map(|(label, _)| label.split(" (").next().unwrap_or(label))
+}
+
 /// The statistics that reports show under `label`, a row or a column: names, and prefixes that end with a dot.
 pub fn of_label(label: &str) -> Vec<String> {
     let label = label.trim().to_lowercase().replace('_', " ");
@@ -64,11 +73,14 @@ pub fn of_label(label: &str) -> Vec<String> {
         let shown = shown.to_lowercase();
         shown == label || shown.split(" (").next() == Some(&label)
     };
-    let rows = TOTALS.iter().chain(MEMORY).filter(|(shown, _)| is_meant(shown)).map(|(_, name)| (*name).to_owned());
+    let rows = TOTALS
+        .iter()
+        .chain(MEMORY)
+        .chain(COLUMNS)
+        .filter(|(shown, _)| is_meant(shown))
+        .map(|(_, name)| (*name).to_owned());
     let caches = CACHES.iter().filter(|(shown, _)| is_meant(shown)).map(|(_, part)| format!("{part}."));
-    let columns = [("warp insts", WARP_INSTRUCTIONS)].into_iter();
-    let columns = columns.filter(|(shown, _)| is_meant(shown)).map(|(_, name)| name.to_owned());
-    rows.chain(caches).chain(columns).collect()
+    rows.chain(caches).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
+use crate::render::style::{HEADING, styled};
+use lzma_rust2::XzReader;
+use std::io::Read as _;
 use std::path::Path;
 
 /// Print a page of the documentation, or list all
@@ -16,87 +19,44 @@ pub struct Args {
     page: Option<String>,
 }
 
-macro_rules! pages {
-    ($($name:literal,)*) => {
-        &[$(($name, include_str!(concat!("../../../../docs/", $name, ".md")))),*]
-    };
+/// Part of the book, name, title, and length in bytes of each page, in the order of `docs/SUMMARY.md`.
+const PAGES: &[(&str, &str, &str, usize)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+/// Their texts, one after the other.
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pages.xz"));
+
+/// The text of the page called `name`, if there is one.
+pub(super) fn text(name: &str) -> Option<String> {
+    let at = PAGES.iter().position(|(_, known, ..)| *known == name)?;
+    let begin: usize = PAGES[..at].iter().map(|(.., bytes)| bytes).sum();
+    let mut all = String::new();
+    XzReader::new(PACKED, false).read_to_string(&mut all).ok()?;
+    all.get(begin..begin + PAGES[at].3).map(str::to_owned)
 }
 
-/// Name and text.
-const PAGES: &[(&str, &str)] = pages![
-    "accelsim",
-    "applications",
-    "checkpoints",
-    "cli",
-    "cuda",
-    "diagnosis",
-    "energy",
-    "experiments",
-    "glossary",
-    "gpus",
-    "launch-files",
-    "limitations",
-    "options",
-    "page",
-    "profile",
-    "ptx",
-    "python",
-    "ranges",
-    "registers",
-    "sampling",
-    "sass",
-    "slow-kernel",
-    "speed",
-    "standins",
-    "timeline",
-    "traces",
-    "validation",
-    "designs/comparison",
-    "designs/functional",
-    "designs/ghost",
-    "designs/ideal",
-    "designs/limits",
-    "designs/load-slice",
-    "designs/loog",
-    "designs/modern",
-    "designs/on-the-modern-core",
-    "designs/occupancy",
-    "designs/scalar-vector",
-    "designs/sgmf",
-    "designs/socgpu",
-    "designs/war-boards",
-    "designs/write-your-own",
-    "results/ghost",
-    "results/scalar-vector",
-    "results/sgmf",
-    "results/socgpu",
-    "results/war-hazards",
-];
-
-/// The first heading of a page.
-fn title(text: &str) -> &str {
-    text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default()
+/// The pages by the parts of the book.
+fn contents() -> String {
+    let width = PAGES.iter().map(|(_, name, ..)| name.len()).max().unwrap_or(0);
+    let part = |pages: &[(&str, &str, &str, usize)]| {
+        let rows = pages.iter().map(|(_, name, title, _)| format!("  {name:width$}  {title}\n"));
+        format!("{}\n{}", styled(HEADING, pages[0].0), rows.collect::<String>())
+    };
+    PAGES.chunk_by(|one, next| one.0 == next.0).map(part).collect::<Vec<_>>().join("\n")
 }
 
 /// Prints a page or the list.
 pub fn run(args: &Args) -> Outcome {
-    let Some(wanted) = &args.page else {
-        let width = PAGES.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        let rows = PAGES.iter().map(|(name, text)| format!("{name:width$}  {}\n", title(text)));
-        output::print(&rows.collect::<String>())?;
-        return Ok(Exit::Success);
-    };
-    output::print(find(wanted)?)?;
+    let text = args.page.as_deref().map_or_else(|| Ok(contents()), find)?;
+    output::print(&text)?;
     Ok(Exit::Success)
 }
 
 /// The page of a name, or of the path that other pages link to.
-fn find(wanted: &str) -> Result<&'static str, Failure> {
+fn find(wanted: &str) -> Result<String, Failure> {
     let path = Path::new(wanted);
     let name = path.strip_prefix("docs").unwrap_or(path).with_extension("");
-    let found = PAGES.iter().find(|(known, _)| name == Path::new(known));
-    found.map(|(_, text)| *text).ok_or_else(|| {
-        let known: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
+    name.to_str().and_then(text).ok_or_else(|| {
+        let known: Vec<&str> = PAGES.iter().map(|(_, name, ..)| *name).collect();
         Failure::unknown("page", wanted, &known)
     })
 }
@@ -104,13 +64,12 @@ fn find(wanted: &str) -> Result<&'static str, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
     use std::fs;
 
     const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
     fn is_page(name: &str) -> bool {
-        PAGES.iter().any(|(known, _)| *known == name)
+        PAGES.iter().any(|(_, known, ..)| *known == name)
     }
 
     /// The pages that `text` names by the command, and by the path that only a checkout has.
@@ -140,16 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn all_pages_of_the_checkout_are_there() {
-        let docs = Path::new(ROOT).join("docs");
-        let found = files(&docs, "md").into_iter().map(|path| {
-            let name = path.strip_prefix(&docs).expect("it is within").with_extension("");
-            name.to_str().expect("UTF-8").to_owned()
-        });
-        // Notes are for people who change the program.
-        let found: BTreeSet<String> = found.filter(|name| !name.starts_with("notes/")).collect();
-        assert_eq!(found, PAGES.iter().map(|(name, _)| (*name).to_owned()).collect());
-        assert!(PAGES.iter().all(|(_, text)| !title(text).is_empty()));
+    fn each_page_is_the_file_of_the_checkout() {
+        assert!(PAGES.len() > 40, "{}", PAGES.len());
+        for (_, name, title, _) in PAGES {
+            let file = fs::read_to_string(Path::new(ROOT).join(format!("docs/{name}.md"))).expect("text");
+            assert!(text(name).as_ref() == Some(&file) && file.contains(&format!("# {title}\n")), "{name}");
+        }
+        let contents = contents();
+        assert!(
+            PAGES.iter().all(|(part, name, ..)| contents.contains(part) && contents.contains(&format!("\n  {name} ")))
+        );
     }
 
     /// Help and messages name pages by this command, and only pages that it has.

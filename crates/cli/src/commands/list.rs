@@ -118,6 +118,7 @@ pub(super) fn lists(args: &Args) -> Result<Lists, Failure> {
         figures: wanted(Topic::Figures).then(|| picked(figures(), pick, |f| &f.name)).transpose()?,
         stats: wanted(Topic::Stats).then(|| picked_statistics(pick)).transpose()?,
         settings: wanted(Topic::Settings).then(|| picked_settings(pick)).transpose()?,
+        glossary: None,
     })
 }
 
@@ -243,31 +244,40 @@ fn setting(path: &str, key: &config::schema::Key) -> Setting {
     Setting { key: path.into(), unit: key.unit, values: key.kind.describe(), description: key.doc }
 }
 
-/// Statistics by their names, by the labels of reports, or as reports shorten them: a part of a dotted name, or words.
+/// The statistics that `pick` names, all of them if it is empty.
 fn picked_statistics(pick: &[String]) -> Result<Vec<StatInfo>, Failure> {
     let every = lab::schema();
     let mut chosen = vec![pick.is_empty(); every.len()];
     for name in pick {
-        let word = name.trim().to_lowercase().replace([' ', '-'], "_");
-        let parts = |info: &StatInfo| {
-            let dotted = format!(".{}.", info.name.to_lowercase());
-            dotted.contains(&format!(".{word}."))
-        };
-        let words = |info: &StatInfo| info.name.to_lowercase().replace('.', "_").contains(&word) && word.len() > 2;
-        let shown = summary::of_label(name);
-        let label =
-            |info: &StatInfo| shown.iter().any(|of| info.name == *of || of.ends_with('.') && info.name.starts_with(of));
-        let rules: [&dyn Fn(&StatInfo) -> bool; 4] = [&|info| info.name == *name, &label, &parts, &words];
-        let Some(rule) = rules.into_iter().find(|rule| every.iter().any(rule)) else {
+        let found = statistics_named(name, &every, true);
+        if found.is_empty() {
             let known: Vec<&str> = every.iter().map(|info| &*info.name).collect();
             let unknown = suggest::unknown("statistic", name, &known);
             return Err(Failure::bad_input(format!(
-                "{unknown}\n  hint: `warpwright list stats` describes them; `warpwright docs glossary` has other words of reports"
+                "{unknown}\n  hint: `warpwright list stats` describes them; `warpwright explain WORD` other words of reports"
             )));
-        };
-        every.iter().zip(&mut chosen).for_each(|(info, chosen)| *chosen |= rule(info));
+        }
+        found.into_iter().for_each(|at| chosen[at] = true);
     }
     Ok(every.into_iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(info, _)| info).collect())
+}
+
+/// Places in `every` of the statistics that `name` means: by name, by the label of reports, or as reports shorten them, by
+/// a part of the dotted name or, if `in_words`, by words within it.
+pub(super) fn statistics_named(name: &str, every: &[StatInfo], in_words: bool) -> Vec<usize> {
+    let word = name.trim().to_lowercase().replace([' ', '-'], "_");
+    let parts = |info: &StatInfo| {
+        let dotted = format!(".{}.", info.name.to_lowercase());
+        dotted.contains(&format!(".{word}."))
+    };
+    let words =
+        |info: &StatInfo| in_words && word.len() > 2 && info.name.to_lowercase().replace('.', "_").contains(&word);
+    let shown = summary::of_label(name);
+    let label =
+        |info: &StatInfo| shown.iter().any(|of| info.name == *of || of.ends_with('.') && info.name.starts_with(of));
+    let rules: [&dyn Fn(&StatInfo) -> bool; 4] = [&|info| info.name == name, &label, &parts, &words];
+    let by_rule = |rule: &dyn Fn(&StatInfo) -> bool| (0..every.len()).filter(|&at| rule(&every[at])).collect();
+    rules.into_iter().map(by_rule).find(|found: &Vec<usize>| !found.is_empty()).unwrap_or_default()
 }
 
 /// Settings by their names: as in the list, or as `--set` takes them (`sm.l1d.cache.ways` is

@@ -6,6 +6,7 @@ mod completions;
 mod docs;
 mod exec;
 mod exec_split;
+mod explain;
 mod import_config;
 mod inspect;
 mod keeping;
@@ -73,6 +74,7 @@ enum Command {
     NewDesign(new_design::Args),
     Schema(schema::Args),
     Docs(docs::Args),
+    Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
     Licenses(licenses::Args),
@@ -131,6 +133,7 @@ pub fn main() -> ExitCode {
         Command::NewDesign(args) => new_design::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Docs(args) => docs::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Completions(args) => completions::run(&args, grammar()),
         Command::Man(args) => man::run(&args, grammar()),
         Command::Licenses(_) => licenses::run(),

@@ -340,6 +340,9 @@ pub struct Lists {
     /// Keys of GPU descriptions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<Vec<Setting>>,
+    /// Entries of the glossary, of `explain` only.
+    #[serde(skip)]
+    pub glossary: Option<Vec<Named>>,
 }
 
 /// The lists as text; `detailed` gives the workloads' parameters too.
@@ -367,6 +370,7 @@ pub fn render(lists: &Lists, detailed: bool) -> String {
         sections.push(section("Workloads", &text));
     }
     sections.extend(lists.figures.iter().map(|list| named("Figures (for reproduce)", list)));
+    sections.extend(lists.glossary.iter().map(|list| named("Glossary", list)));
     if let Some(list) = &lists.stats {
         sections.push(stats(list));
     }

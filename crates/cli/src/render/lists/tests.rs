@@ -41,6 +41,7 @@ fn lists() -> Lists {
             sgmf: vec![OnFabric { workload: "sum", kernel: "add", outcome: "whole", reasons: "" }],
         }]),
         figures: Some(vec![named("ghost-fig13", "GhOST, figure 13: speedup")]),
+        glossary: None,
         stats: Some(stats),
         settings: Some(vec![Setting {
             key: "sm_count".into(),
