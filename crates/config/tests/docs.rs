@@ -1,4 +1,5 @@
-//! The tables in `docs/gpus.md` say what the schema says. Renew them with `BLESS=1`.
+//! The tables in `docs/gpus.md` say what the schema says. Renew them with `BLESS=1`. `docs/from-accel-sim.md` pairs options
+//! with the keys that the importer reads from them.
 
 use config::schema::{self, KEYS, Key, ValueKind};
 use kit::text::with_section;
@@ -67,4 +68,26 @@ fn every_key_is_explained() {
         assert!(!key.doc.contains('|') && !key.unit.contains('|'), "{}", key.path);
     }
     assert!(schema::paths().count() > KEYS.len());
+}
+
+/// Descriptions that were imported name the options of each key as its source.
+#[test]
+fn options_of_accel_sim_are_beside_the_keys_that_they_set() {
+    let page = include_str!("../../../docs/from-accel-sim.md");
+    let imported = include_str!("../../../gpus/accel-sim/rtx2060s.toml");
+    let sources: toml::Table = toml::from_str(imported).unwrap();
+    let sources = sources["sources"].as_table().unwrap();
+    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let mut rows = 0;
+    for (options, key) in
+        page.lines().filter(|line| line.starts_with("| `-")).filter_map(|line| line.split_once("` | `"))
+    {
+        let key = key.trim_end_matches("` |");
+        let source = sources.get(key).unwrap_or_else(|| panic!("`{key}` has no source")).as_str().unwrap();
+        for option in names(&format!("{options}`")) {
+            assert!(source.contains(&format!(": {option} ")), "{key}: {option} is not in: {source}");
+        }
+        rows += 1;
+    }
+    assert!(rows > 30, "{rows}");
 }

@@ -1,7 +1,7 @@
 //! Statistics under the names that GPGPU-Sim and Accel-Sim print, for scripts that parse those.
 //!
 //! One block per kernel launch, in the form `name = value`, as GPGPU-Sim prints after each kernel.
-//! Where a name has no equivalent here it is left out; `docs/cli.md` gives the meaning of each.
+//! Where a name has no equivalent here it is left out; `docs/from-accel-sim.md` gives the meaning of each.
 
 use crate::summary;
 use lab::{KernelReport, Report, Stats};

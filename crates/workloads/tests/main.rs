@@ -6,3 +6,4 @@ mod bundled;
 mod functional;
 mod host;
 mod inputs;
+mod page;

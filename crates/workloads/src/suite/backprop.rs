@@ -19,7 +19,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     summary: "one training step of a perceptron: forward sums, then weight adjustment",
     character: "a tree in shared memory that idles ever more threads; double precision in the update",
     suite: Suite::Rodinia,
-    papers: &[("ghost", "BAK"), ("socgpu", "backprop"), ("sgmf", "BPNN")],
+    papers: &[("ghost", "BAK"), ("socgpu", "backprop"), ("scalar", "backprop"), ("sgmf", "BPNN")],
     module: bundled!("backprop"),
     parameters: &[
         Parameter::new("inputs", "input units", [1024, 16384, 163_840], 16, 65_535 * 16).in_steps_of(SIDE as u64),

@@ -15,7 +15,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     summary: "finds keys in a B+ tree and counts ranges of them, one CTA per query",
     character: "a node's keys compared at once, one thread finds the child: barriers, uniform dependent loads",
     suite: Suite::Rodinia,
-    papers: &[("ghost", "B+T"), ("socgpu", "b+tree")],
+    papers: &[("ghost", "B+T"), ("socgpu", "b+tree"), ("scalar", "b+tree")],
     module: bundled!("btree"),
     parameters: &[
         Parameter::new("keys", "keys in the tree", [1 << 13, 1 << 17, 1 << 20], 1, 1 << 26),

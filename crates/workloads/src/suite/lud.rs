@@ -11,7 +11,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     summary: "LU decomposition in place by 16 x 16 blocks, three kernels per block step",
     character: "a serial diagonal kernel of half a warp between wide parallel ones",
     suite: Suite::Rodinia,
-    papers: &[("ghost", "LUD"), ("socgpu", "lud"), ("war", "LUD")],
+    papers: &[("ghost", "LUD"), ("socgpu", "lud"), ("war", "LUD"), ("scalar", "lud")],
     module: bundled!("lud"),
     parameters: &[Parameter::new("n", "rows and columns of the matrix", [64, 256, 576], 16, 8192).in_steps_of(16)],
     body,

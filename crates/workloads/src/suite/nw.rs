@@ -12,7 +12,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     summary: "alignment of two sequences: dynamic programming along anti-diagonals of blocks",
     character: "half a warp per CTA, a barrier per anti-diagonal, lanes that idle: latency-bound",
     suite: Suite::Rodinia,
-    papers: &[("war", "NW")],
+    papers: &[("war", "NW"), ("scalar", "nw")],
     module: bundled!("nw"),
     parameters: &[
         Parameter::new("n", "length of the sequences", [96, 640, 2048], 16, 32768).in_steps_of(SIDE as u64),

@@ -10,7 +10,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     summary: "cheapest path down a grid: dynamic programming, many rows per launch",
     character: "two barriers per row and integer minima in shared memory; wide halos do work twice",
     suite: Suite::Rodinia,
-    papers: &[("socgpu", "pathfinder"), ("war", "PFR")],
+    papers: &[("socgpu", "pathfinder"), ("war", "PFR"), ("scalar", "pathfinder")],
     module: bundled!("pathfinder"),
     parameters: &[
         Parameter::new("cols", "columns", [2048, 20000, 100_000], 1, 1 << 20),
