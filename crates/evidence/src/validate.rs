@@ -257,13 +257,23 @@ pub fn summary_text(counts: Summary) -> String {
     )
 }
 
-/// The table of a page: for each GPU how many of its figures are within 10 and within 30 % of hardware's, in each form
-/// of code, given ones and predicted ones.
+/// The table of a page: for each GPU, and in all, how many of its quantities have a published figure, and how many of
+/// these are within 10 and within 30 % of hardware's, in each form of code, given ones and predicted ones.
 pub fn summaries<'a>(tables: impl IntoIterator<Item = (&'a str, &'a [ValidationRow])>) -> String {
     let mut text = String::from(
-        "| GPU | PTX: given | predicted | machine code: given | predicted |\n| --- | --- | --- | --- | --- |\n",
+        "| GPU | published | PTX: given | predicted | machine code: given | predicted |\n| --- | --- | --- | --- | --- | --- |\n",
     );
-    let cells = |rows: &[ValidationRow], code| {
+    let mut all: Vec<ValidationRow> = Vec::new();
+    for (gpu, rows) in tables {
+        text += &summary_line(gpu, rows);
+        all.extend_from_slice(rows);
+    }
+    text + &summary_line("all", &all)
+}
+
+/// A row of that table.
+fn summary_line(name: &str, rows: &[ValidationRow]) -> String {
+    let cells = |code| {
         if rows.iter().all(|row| row.of(code).is_none()) {
             return "- | -".to_owned();
         }
@@ -276,10 +286,10 @@ pub fn summaries<'a>(tables: impl IntoIterator<Item = (&'a str, &'a [ValidationR
         let given = (all.within_10_percent - near, all.within_30_percent - fair, all.rows - rows);
         format!("{}, {} of {} | {near}, {fair} of {rows}{unexplained}", given.0, given.1, given.2)
     };
-    for (gpu, rows) in tables {
-        text += &format!("| {gpu} | {} | {} |\n", cells(rows, Form::Ptx), cells(rows, Form::Sass));
-    }
-    text
+    let has_figure = |row: &&ValidationRow| row.ptx.or(row.machine_code).is_some_and(|found| found.verdict.is_some());
+    let published = rows.iter().filter(has_figure).count();
+    let percent = 100 * published / rows.len().max(1);
+    format!("| {name} | {published} of {} ({percent} %) | {} | {} |\n", rows.len(), cells(Form::Ptx), cells(Form::Sass))
 }
 
 /// The reasons of the deviations in `tables` as a list, each with its quantities and GPUs.
@@ -348,8 +358,9 @@ mod tests {
             ("h".to_owned(), vec![row("h", -40.0, Some("because"))]),
         ];
         let new = page(old, &tables).unwrap();
-        let lines =
-            "| g | 0, 0 of 2 | 0, 1 of 1, 1 beyond without a reason | - | - |\n| h | 0, 0 of 0 | 0, 0 of 1 | - | - |\n";
+        let lines = "| g | 3 of 3 (100 %) | 0, 0 of 2 | 0, 1 of 1, 1 beyond without a reason | - | - |\n\
+             | h | 1 of 1 (100 %) | 0, 0 of 0 | 0, 0 of 1 | - | - |\n\
+             | all | 4 of 4 (100 %) | 0, 0 of 2 | 0, 1 of 2, 1 beyond without a reason | - | - |\n";
         assert!(new.contains(lines), "{new}");
         assert!(new.contains("\n- `l1_latency` (g, h): because\n"), "{new}");
         assert!(!new.contains("old") && new.ends_with("<!-- end of reasons -->\nc\n"), "{new}");
