@@ -307,26 +307,6 @@ fn a_launch_files_gpu_and_module_are_replaced() {
 }
 
 #[test]
-fn the_readmes_commands_work_and_print_what_it_shows() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let mut lines = readme.lines().peekable();
-    let (mut commands, mut shown) = (0, 0);
-    while let Some(line) = lines.next() {
-        let (prompt, command_line) = line.strip_prefix("$ ").map_or((false, line), |line| (true, line));
-        let Some(args) = command_line.strip_prefix("warpwright ") else { continue };
-        let args: Vec<&str> = args.split_whitespace().collect();
-        let ran = from(command(&args).current_dir(root()).output().unwrap());
-        assert_eq!(ran.status, 0, "{line}\n{}", ran.stderr);
-        commands += 1;
-        while let Some(output) = lines.next_if(|output| prompt && !output.starts_with("```")) {
-            assert!(ran.stdout.lines().any(|line| line == output), "{line} does not print: {output}\n{}", ran.stdout);
-            shown += 1;
-        }
-    }
-    assert!(commands >= 3 && shown >= 3, "the README has {commands} commands and shows {shown} lines of output");
-}
-
-#[test]
 fn colours_only_where_they_are_wanted() {
     assert!(!succeed(&["list"]).contains('\x1b'));
     let mut forced = command(&["list"]);

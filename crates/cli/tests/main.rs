@@ -22,6 +22,7 @@ mod pytorch;
 mod ranges;
 mod schema;
 mod selectors;
+mod shown;
 mod splits;
 mod sweeps;
 mod tables;

@@ -168,8 +168,57 @@ fn usage(mut said: clap::Error, words: &[OsString]) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use super::grammar;
+    use std::path::Path;
+    use std::{fs, io};
+
     #[test]
     fn the_command_line_is_well_formed() {
-        super::grammar().debug_assert();
+        grammar().debug_assert();
+    }
+
+    fn documents(folder: &Path, found: &mut Vec<std::path::PathBuf>) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                documents(&path, found)?;
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                found.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every command in a block of a document is one that the program takes. `…` stands for what a user fills in.
+    #[test]
+    fn commands_of_documents_are_understood() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let mut pages = vec![root.join("README.md")];
+        documents(&root.join("docs"), &mut pages).expect("a folder");
+        let (mut commands, mut wrong) = (0, String::new());
+        for page in pages {
+            let text = fs::read_to_string(&page).expect("text").replace("\\\n", " ");
+            let mut is_code = false;
+            for line in text.lines() {
+                is_code ^= line.starts_with("```");
+                let line = line.strip_prefix("$ ").unwrap_or(line);
+                if !is_code || !line.starts_with("warpwright ") || line.contains('…') {
+                    continue;
+                }
+                // The rest of the command is in the checkpoint.
+                if line.contains(" --resume ") {
+                    continue;
+                }
+                // Of a pipe the first command; brackets are around options that may be left out.
+                let line = line.split(" | ").next().unwrap_or_default().split(" > ").next().unwrap_or_default();
+                let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
+                commands += 1;
+                if let Err(said) = grammar().try_get_matches_from(words) {
+                    wrong += &format!("{}: {line}\n{said}\n", page.display());
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong}");
+        assert!(commands > 80, "{commands}");
     }
 }
