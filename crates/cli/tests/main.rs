@@ -11,6 +11,7 @@ mod common;
 mod comparisons;
 mod energy;
 mod exec;
+mod figures;
 mod fills;
 mod inputs;
 mod inspection;

@@ -189,7 +189,8 @@ mod tests {
         Ok(())
     }
 
-    /// Every command in a block of a document is one that the program takes. `…` stands for what a user fills in.
+    /// Every command in a block of a document, or in the list of figures, is one that the program takes. `…` stands for what
+    /// a user fills in.
     #[test]
     fn commands_of_documents_are_understood() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
@@ -218,7 +219,21 @@ mod tests {
                 }
             }
         }
+        let figures = fs::read_to_string(root.join("docs/figures.toml")).expect("text");
+        let figures: toml::Table = toml::from_str(&figures).expect("TOML");
+        let rows = ["sample", "page"].into_iter().flat_map(|list| figures[list].as_array().expect("a list"));
+        let of = |row: &toml::Value| match row.get("command") {
+            Some(one) => vec![one.clone()],
+            None => row["commands"].as_array().expect("a list").clone(),
+        };
+        for line in rows.flat_map(of) {
+            let line = line.as_str().expect("a text");
+            commands += 1;
+            if let Err(said) = grammar().try_get_matches_from(["warpwright"].into_iter().chain(line.split(' '))) {
+                wrong += &format!("docs/figures.toml: {line}\n{said}\n");
+            }
+        }
         assert!(wrong.is_empty(), "{wrong}");
-        assert!(commands > 80, "{commands}");
+        assert!(commands > 110, "{commands}");
     }
 }
