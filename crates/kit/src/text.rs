@@ -157,11 +157,18 @@ fn push_bounded(out: &mut String, line: &str) {
 /// # Errors
 /// The page has no such place.
 pub fn with_section(page: &str, name: &str, body: &str) -> Result<String, String> {
-    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
-    let from = page.find(&begin).map(|at| at + begin.len());
-    match from.and_then(|from| Some((from, from + page[from..].find(&end)?))) {
-        Some((from, to)) => Ok(format!("{}{body}{}", &page[..from], &page[to..])),
-        None => Err(format!("the page has no place for the {name}: put {} and {end} into it", begin.trim())),
+    between(page, &format!("<!-- {name} -->\n"), &format!("<!-- end of {name} -->"), body)
+}
+
+/// `text` with `body` as all that is between the first `begin` and the `end` that follows it.
+///
+/// # Errors
+/// It has no such place.
+pub fn between(text: &str, begin: &str, end: &str, body: &str) -> Result<String, String> {
+    let from = text.find(begin).map(|at| at + begin.len());
+    match from.and_then(|from| Some((from, from + text[from..].find(end)?))) {
+        Some((from, to)) => Ok(format!("{}{body}{}", &text[..from], &text[to..])),
+        None => Err(format!("the place for a section is missing: put `{}` and `{}` there", begin.trim(), end.trim())),
     }
 }
 

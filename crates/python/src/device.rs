@@ -9,16 +9,17 @@ use isa::Dim3;
 use lab::SimulatedDevice;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use request::{Options, Way, sweep};
+use request::{Options, Way, code, sweep};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use workloads::device::{ArgBytes, Buffer, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ThreadRegisters};
-use workloads::{Device as _, DeviceError};
+use workloads::{Device as _, DeviceError, Form};
 
 /// A simulated GPU.
 #[pyclass(frozen, module = "warpwright._native")]
 pub struct Device {
     device: Mutex<SimulatedDevice<'static>>,
     gpu: GpuConfig,
+    compiled: Form,
     options: Options,
     stopped: Stopped,
 }
@@ -54,12 +55,18 @@ impl Device {
         setup.energy.as_ref().map_err(bad_input)?;
         let (watch, stopped) = Watch::new(progress);
         let device = SimulatedDevice::watched(&setup, Box::new(watch)).map_err(bad_input)?;
-        Ok(Self { device: Mutex::new(device), gpu: setup.gpu, options, stopped })
+        let compiled = code::of_device(&options, &setup.gpu, &setup.core);
+        Ok(Self { device: Mutex::new(device), gpu: setup.gpu, compiled, options, stopped })
     }
 
     /// Architecture, as in sm_75: 75.
     fn sm_version(&self) -> u32 {
         self.gpu.sm_version
+    }
+
+    /// Whether kernels are compiled for it to machine code, not to PTX.
+    fn takes_machine_code(&self) -> bool {
+        self.compiled == Form::Sass
     }
 
     /// Loads PTX.

@@ -299,9 +299,12 @@ impl Comparison {
         self.compared.speedup(row, column)
     }
 
-    /// The speedup over the repeats.
-    fn repeats(&self, row: usize, column: usize) -> Option<Repeats> {
-        let spread = self.compared.spread(Compared::speedup, row, column)?;
+    /// A statistic, or the speedup, over the repeats.
+    fn repeats(&self, row: usize, column: usize, statistic: &str) -> Option<Repeats> {
+        let spread = self.compared.over_repeats(|one| match statistic {
+            "speedup" => one.speedup(row, column),
+            name => one.statistic(name, row, column),
+        })?;
         Some((spread.runs, spread.mean, spread.half))
     }
 

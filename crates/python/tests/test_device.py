@@ -168,7 +168,7 @@ def test_a_python_function_that_numba_compiles():
 
 
 def test_what_is_no_kernel():
-    with pytest.raises(TypeError, match="PTX as text"):
+    with pytest.raises(TypeError, match=r"PTX or CUDA C\+\+ as text"):
         ww.Device().module(3)
     with pytest.raises(ww.InputError, match="cannot be read"):
         ww.Device().module("nosuch.ptx")

@@ -40,6 +40,15 @@ pub fn of_programs(options: &Options) -> Form {
     }
 }
 
+/// To which code a kernel is compiled for a device: machine code where it is executed for the architecture and the core.
+pub fn of_device(options: &Options, gpu: &GpuConfig, core: &str) -> Form {
+    let is_executed = sass::elf::KNOWN.contains(&gpu.sm_version) && !lab::needs_ptx(core);
+    match *options.code {
+        Code::Auto if !is_executed => Form::Ptx,
+        _ => of_programs(options),
+    }
+}
+
 /// A remark, if a workload runs as PTX for want of machine code for all of `gpus`, which others have, or because one of
 /// `cores` runs nothing else.
 pub fn remark(options: &Options, name: impl AsRef<Path>, gpus: &[&GpuConfig], cores: &[&str]) -> Option<String> {
@@ -104,6 +113,18 @@ mod tests {
         assert_eq!(allocated.registers, Some(RegisterMode::Allocated));
         assert_eq!(form(&allocated, "matmul", &[&turing], &["inorder"]), Form::Ptx);
         assert_eq!(remark(&allocated, "asynccopy", &[&turing], &["inorder"]), None);
+    }
+
+    #[test]
+    fn a_device_gets_machine_code_that_it_executes() {
+        let gpu = |name: &str| config::load(name).unwrap();
+        let of = |words: &[(&str, &str)], name: &str, core: &str| of_device(&options(words), &gpu(name), core);
+        assert_eq!(of(&[], "v100", "inorder"), Form::Sass);
+        assert_eq!(of(&[], "gtx480", "inorder"), Form::Ptx, "sm_20");
+        assert_eq!(of(&[], "v100", "sgmf"), Form::Ptx);
+        assert_eq!(of(&[("registers", "allocated")], "v100", "inorder"), Form::Ptx);
+        assert_eq!(of(&[("code", "ptx")], "v100", "inorder"), Form::Ptx);
+        assert_eq!(of(&[("code", "sass")], "v100", "sgmf"), Form::Sass, "an error, which is reported later");
     }
 
     #[test]

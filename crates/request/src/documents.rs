@@ -76,62 +76,116 @@ pub fn variables() -> String {
     text
 }
 
-/// Type of a keyword of Python.
-fn python_type(row: &OptionRow) -> String {
-    match row.shape {
-        Shape::List => format!("{0} | Sequence[{0}]", row.python_type),
-        _ => row.python_type.to_owned(),
+/// A call of Python whose keywords are options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `run`.
+    Run,
+    /// `compare`.
+    Compare,
+    /// `sweep`.
+    Sweep,
+    /// `Device`: a GPU without a workload.
+    Device,
+    /// `launch`: a device for one launch.
+    Launch,
+}
+
+impl Call {
+    /// Every call.
+    pub const ALL: [Self; 5] = [Self::Run, Self::Compare, Self::Sweep, Self::Device, Self::Launch];
+
+    /// Its name in Python.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Compare => "compare",
+            Self::Sweep => "sweep",
+            Self::Device => "Device",
+            Self::Launch => "launch",
+        }
+    }
+
+    const fn way(self) -> Way {
+        match self {
+            Self::Run | Self::Device | Self::Launch => Way::Python,
+            Self::Compare => Way::PythonCompare,
+            Self::Sweep => Way::PythonSweep,
+        }
+    }
+
+    /// Its options, in the order of the table.
+    fn rows(self) -> impl Iterator<Item = &'static OptionRow> {
+        ROWS.iter().filter(move |row| {
+            row.reason(self.way()).is_none()
+                && match self {
+                    Self::Run | Self::Compare | Self::Sweep => true,
+                    Self::Device => !is_workload(row),
+                    // Its `registers` are the number that each thread of the launch has.
+                    Self::Launch => !is_workload(row) && row.name != "registers",
+                }
+        })
+    }
+
+    /// Names of an option; a comparison has plurals too.
+    fn names(self, row: &'static OptionRow) -> impl Iterator<Item = &'static str> {
+        let aliases = row.aliases.iter().copied().filter(move |_| self.way().compares());
+        std::iter::once(row.keyword()).chain(aliases)
+    }
+
+    /// Type of an option's value.
+    fn type_of(self, row: &OptionRow) -> String {
+        let choices: Vec<String> = (row.choices)().into_iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        let one = match choices.is_empty() {
+            true => row.python_type.to_owned(),
+            false => format!("Literal[{}]", choices.join(", ")),
+        };
+        let is_several = row.shape == Shape::List && (!row.is_axis || self.way().compares());
+        if is_several { format!("{one} | Sequence[{one}]") } else { one }
+    }
+
+    /// The parameters of its definition.
+    pub fn parameters(self) -> String {
+        let mut text = String::new();
+        for row in self.rows() {
+            for name in self.names(row) {
+                let _ = writeln!(text, "    {name}: {} | None = None,", self.type_of(row));
+            }
+        }
+        text
+    }
+
+    /// Meanings of its options, for its docstring.
+    pub fn meanings(self) -> String {
+        let mut text = String::new();
+        for row in self.rows() {
+            let names: Vec<&str> = self.names(row).collect();
+            let meaning = meaning(row).replace("\\|", "|");
+            let _ = writeln!(text, "    {}{}", names.join(", "), lines(&format!("{meaning}."), "        "));
+        }
+        text
     }
 }
 
-/// The keywords of Python: the text of a module.
-pub fn python() -> String {
-    let mut text = String::from(
-        "\"\"\"Keywords of runs and comparisons, for type checkers and help.\n\nMade from the table of options: \
-         `BLESS=1 cargo test -p warpwright-request`. Do not edit.\n\"\"\"\n\nfrom __future__ import annotations\n\n\
-         import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import Any, TypedDict, Union\n\n\
-         PathLike = Union[str, \"os.PathLike[str]\"]\n",
-    );
-    let has = |row: &OptionRow, way| row.reason(way).is_none();
-    let runs = |row: &OptionRow| has(row, Way::Python);
-    let compares = |row: &OptionRow| has(row, Way::PythonCompare);
-    let sweeps = |row: &OptionRow| has(row, Way::PythonSweep);
-    let mut class = |heading: &str, rows: &dyn Fn(&OptionRow) -> bool, aliases: &dyn Fn(&OptionRow) -> bool| {
-        let _ = writeln!(text, "\n\nclass {heading}");
-        for row in ROWS {
-            let own = std::iter::once(row.keyword()).filter(|_| rows(row));
-            for name in own.chain(row.aliases.iter().copied().filter(|_| aliases(row))) {
-                let (kind, meaning) = (python_type(row), meaning(row).replace("\\|", "|"));
-                let _ = writeln!(text, "\n    {name}: {kind} | None\n    \"\"\"{meaning}.\"\"\"");
-            }
+/// `text` on lines of its own that begin with `indent` and have 120 columns at most.
+fn lines(text: &str, indent: &str) -> String {
+    let (mut lines, mut columns) = (String::new(), usize::MAX);
+    for word in text.split(' ') {
+        let more = 1 + word.chars().count();
+        if columns.saturating_add(more) > 120 {
+            let _ = write!(lines, "\n{indent}{word}");
+            columns = indent.len() + more - 1;
+        } else {
+            let _ = write!(lines, " {word}");
+            columns += more;
         }
-    };
-    class(
-        "_Options(TypedDict, total=False):\n    \"\"\"Keywords of runs, comparisons and sweeps.\"\"\"",
-        &|row| runs(row) && sweeps(row),
-        &|_| false,
-    );
-    class(
-        "_Findings(_Options, total=False):\n    \"\"\"Keywords of runs and comparisons.\"\"\"",
-        &|row| runs(row) && compares(row) && !sweeps(row),
-        &|_| false,
-    );
-    class(
-        "RunOptions(_Findings, total=False):\n    \"\"\"Keywords of `run` and `Device`.\"\"\"",
-        &|row| runs(row) && !compares(row),
-        &|_| false,
-    );
-    class(
-        "SweepOptions(_Options, total=False):\n    \"\"\"Keywords of `sweep`; lists of GPUs, cores, schedulers and changes make columns.\"\"\"",
-        &|row| sweeps(row) && !runs(row),
-        &sweeps,
-    );
-    class(
-        "CompareOptions(SweepOptions, _Findings, total=False):\n    \"\"\"Keywords of `compare`: the keywords of `sweep`, and findings.\"\"\"",
-        &|row| compares(row) && !runs(row) && !sweeps(row),
-        &|row| compares(row) && !sweeps(row),
-    );
-    text
+    }
+    lines
+}
+
+/// Whether an option says what runs: a device has no workload.
+fn is_workload(row: &OptionRow) -> bool {
+    row.group == Group::Input && row.reason(Way::Exec).is_some()
 }
 
 /// The option that Python calls `keyword` in a call of `way`.

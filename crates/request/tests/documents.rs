@@ -1,7 +1,7 @@
 //! Documents and Python say what the table of options says. Renew them with `BLESS=1`.
 
-use kit::text::with_section;
-use request::documents::{options, python, reasons, variables};
+use kit::text::{between, with_section};
+use request::documents::{Call, options, reasons, variables};
 use std::path::Path;
 
 fn root() -> &'static Path {
@@ -30,6 +30,30 @@ fn the_documents_have_the_table_of_options() {
 }
 
 #[test]
-fn python_has_the_options_as_keywords() {
-    check("crates/python/python/warpwright/_options.py", |_| python());
+fn calls_of_python_have_the_options_as_keywords() {
+    for call in Call::ALL {
+        let file = match call {
+            Call::Run => "_run.py",
+            Call::Compare => "_compare.py",
+            Call::Sweep => "_sweep.py",
+            Call::Device | Call::Launch => "_device.py",
+        };
+        let indent = if call == Call::Device { "    " } else { "" };
+        let indented = |text: String| text.lines().map(|line| format!("{indent}{line}\n")).collect::<String>();
+        check(&format!("crates/python/python/warpwright/{file}"), |text| {
+            let begin = format!(
+                "{indent}    # Options of `{}`, made by `BLESS=1 cargo test -p warpwright-request`.\n",
+                call.name()
+            );
+            let end = format!("{indent}    # End of the options.\n");
+            let text = between(text, &begin, &end, &indented(call.parameters())).unwrap();
+            // The others refer to `run`.
+            match call {
+                Call::Run | Call::Compare | Call::Sweep => {
+                    between(&text, "    Options\n    -------\n", "    \"\"\"\n", &call.meanings()).unwrap()
+                }
+                Call::Device | Call::Launch => text,
+            }
+        });
+    }
 }

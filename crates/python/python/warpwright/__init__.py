@@ -14,18 +14,19 @@ the same as in the command `warpwright`, whose documentation holds here too.
 """
 
 from ._compare import Comparison, Entry, Repeats, compare
+from ._cuda import Cuda, cuda
 from ._device import Array, Device, Kernel, Module, launch
 from ._lists import cores, gpus, schedulers, statistics, workloads
 from ._native import Error, InputError, __version__
-from ._options import CompareOptions, RunOptions, SweepOptions
 from ._result import Page, Run
 from ._run import run
 from ._sweep import Executor, Sweep, sweep
+from ._table import Table
 
 __all__ = [
     "Array",
-    "CompareOptions",
     "Comparison",
+    "Cuda",
     "Device",
     "Entry",
     "Error",
@@ -36,12 +37,12 @@ __all__ = [
     "Page",
     "Repeats",
     "Run",
-    "RunOptions",
     "Sweep",
-    "SweepOptions",
+    "Table",
     "__version__",
     "compare",
     "cores",
+    "cuda",
     "gpus",
     "launch",
     "run",

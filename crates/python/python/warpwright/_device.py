@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 import numpy as np
 
 from . import _native
-from ._keywords import texts
+from ._cuda import plain
+from ._keywords import PathLike, texts
 from ._progress import Display, Progress, callback
 from ._result import Run, raised
 from ._sources import Source, source_of
@@ -193,12 +195,18 @@ class Module:
         return self.device._native.kernels(self._id)
 
     def kernel(self, name: Optional[str] = None) -> Kernel:
-        """A kernel by its name; the only one if no name is given."""
+        """A kernel by its name in the code or in the source of C++; the only one if no name is given."""
         known = self.kernels
         name = name or self.source.kernel
         if name is None and len(known) != 1:
             raise _native.InputError(f"{self.source.name} has several kernels, {', '.join(known)}: give a name")
-        return Kernel(self, name or known[0])
+        if name is None or name in known:
+            return Kernel(self, name or known[0])
+        name = self.source.names.get(name, name)
+        alike = [of for of in known if plain(of) == name]
+        if len(alike) > 1:
+            raise _native.InputError(f"{self.source.name} has several kernels {name}: give one of {', '.join(alike)}")
+        return Kernel(self, alike[0] if alike else name)
 
     def symbol(self, name: str, dtype: Any = np.uint8) -> Array:
         """A variable of the module, as an array."""
@@ -226,8 +234,7 @@ class _Progress:
 class Device:
     """A simulated GPU: memory, modules and launches, for programs of several kernels.
 
-    It takes the options of `run` that are about the machine (gpu, core, scheduler, settings, ...) and about what is
-    observed (profile, sample, audit, ...).
+    Its options are those of `run`, without those of bundled workloads; `help(warpwright.run)` has their meanings.
 
     >>> import numpy as np, warpwright as ww
     >>> device = ww.Device(gpu="v100", core="ghost")
@@ -256,9 +263,47 @@ class Device:
     True
     """
 
-    def __init__(self, *, progress: Progress = None, **machine: Any) -> None:
+    def __init__(
+        self,
+        *,
+        progress: Progress = None,
+        # Options of `Device`, made by `BLESS=1 cargo test -p warpwright-request`.
+        gpu: PathLike | None = None,
+        core: str | None = None,
+        scheduler: str | None = None,
+        time: str | None = None,
+        max_cycles: int | None = None,
+        livelock_cycles: int | None = None,
+        profiled_as: Literal["ncu", "nvprof", "usual"] | None = None,
+        audit: bool | None = None,
+        check_memory: bool | None = None,
+        profile: bool | None = None,
+        settings: Mapping[str, Any] | Sequence[str] | None = None,
+        warps_per_sm: int | str | None = None,
+        register_file: int | str | None = None,
+        branches: Literal["oracle", "stall", "flush", "sequential_flush"] | None = None,
+        instruction_buffer: int | None = None,
+        code: Literal["auto", "ptx", "sass"] | None = None,
+        registers: Literal["virtual", "allocated", "hazard-free"] | None = None,
+        max_registers: int | None = None,
+        stack_bytes: int | None = None,
+        out_of_bounds: Literal["error", "warn", "allow"] | None = None,
+        shift_addresses: int | None = None,
+        any_architecture: bool | None = None,
+        energy_model: PathLike | None = None,
+        sample: int | None = None,
+        power_interval: int | None = None,
+        timeline: bool | tuple[int, int] | PathLike | None = None,
+        timeline_cycles: str | None = None,
+        timeline_sms: int | Sequence[int] | None = None,
+        timeline_warps: str | None = None,
+        timeline_kernel: str | None = None,
+        threads: int | None = None,
+        # End of the options.
+    ) -> None:
+        options = texts(locals(), "self", "progress")
         self._progress = _Progress(progress)
-        self._native = _native.Device(texts(machine), self._progress)
+        self._native = _native.Device(options, self._progress)
         self._named = 0
 
     @property
@@ -273,10 +318,10 @@ class Device:
         threads: Optional[int] = None,
         constants: Optional[Mapping[str, Any]] = None,
     ) -> Module:
-        """Loads PTX, a cubin or a fatbin: text, bytes, the path of a file, or what Triton has compiled. A function for
-        numba or of `triton.jit` is compiled for `args`, as a launch takes them; the latter for CTAs of
+        """Loads PTX, a cubin or a fatbin: text, bytes, the path of a file, or what Triton has compiled. CUDA C++, as text, as
+        the path of a .cu file or by `cuda`, is compiled by NVRTC. A function for numba or of `triton.jit` is compiled for `args`, as a launch takes them; the latter for CTAs of
         `threads` threads (128 by default) and with `constants`, the values of its `tl.constexpr`."""
-        return Module(self, source_of(source, self.sm_version, args, threads, constants))
+        return Module(self, source_of(source, self._native, args, threads, constants))
 
     def empty(self, shape: Size, dtype: Any = np.float32, name: Optional[str] = None) -> Array:
         """An array of undefined contents. `name` is for messages."""
@@ -310,6 +355,10 @@ class Device:
         return Run(self._native.outcome(title))
 
 
+#: Options of a launch that are its device's.
+_MACHINE = set(inspect.signature(Device).parameters) - {"progress", "registers"}
+
+
 def launch(
     source: Any,
     grid: Size,
@@ -320,12 +369,44 @@ def launch(
     registers: Optional[int] = None,
     constants: Optional[Mapping[str, Any]] = None,
     progress: Progress = None,
-    **machine: Any,
+    # Options of `launch`, made by `BLESS=1 cargo test -p warpwright-request`.
+    gpu: PathLike | None = None,
+    core: str | None = None,
+    scheduler: str | None = None,
+    time: str | None = None,
+    max_cycles: int | None = None,
+    livelock_cycles: int | None = None,
+    profiled_as: Literal["ncu", "nvprof", "usual"] | None = None,
+    audit: bool | None = None,
+    check_memory: bool | None = None,
+    profile: bool | None = None,
+    settings: Mapping[str, Any] | Sequence[str] | None = None,
+    warps_per_sm: int | str | None = None,
+    register_file: int | str | None = None,
+    branches: Literal["oracle", "stall", "flush", "sequential_flush"] | None = None,
+    instruction_buffer: int | None = None,
+    code: Literal["auto", "ptx", "sass"] | None = None,
+    max_registers: int | None = None,
+    stack_bytes: int | None = None,
+    out_of_bounds: Literal["error", "warn", "allow"] | None = None,
+    shift_addresses: int | None = None,
+    any_architecture: bool | None = None,
+    energy_model: PathLike | None = None,
+    sample: int | None = None,
+    power_interval: int | None = None,
+    timeline: bool | tuple[int, int] | PathLike | None = None,
+    timeline_cycles: str | None = None,
+    timeline_sms: int | Sequence[int] | None = None,
+    timeline_warps: str | None = None,
+    timeline_kernel: str | None = None,
+    threads: int | None = None,
+    # End of the options.
 ) -> Run:
     """Simulates one launch of a kernel of yours. NumPy arrays among `args` are copied to the GPU and back.
 
     `source` is as for `Device.module`, `args` as for `Kernel`; `kernel` is its name where there are several, and
-    `constants` are the `tl.constexpr` of a function of `triton.jit`. The rest are options of `run`.
+    `constants` are the `tl.constexpr` of a function of `triton.jit`, `registers` the number that each thread has. The other
+    options are those of `Device`.
 
     >>> import numpy as np, warpwright as ww
     >>> ptx = '''
@@ -350,10 +431,10 @@ def launch(
     >>> y
     array([2.5, 2.5, 2.5], dtype=float32)
     """
-    device = Device(progress=progress, **machine)
+    device = Device(progress=progress, **{name: of for name, of in locals().items() if name in _MACHINE})
     with raised():
         threads = math.prod(_size(block, "block"))
         module = device.module(source, *args, threads=threads, constants=constants)
         chosen = module.kernel(kernel)
         chosen.launch(grid, block, *args, shared=shared, registers=registers)
-        return device.run(chosen.module.source.title or chosen.name)
+        return device.run(chosen.module.source.title or plain(chosen.name))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Union
+
+PathLike = Union[str, "os.PathLike[str]"]
 
 
 def value(of: Any) -> str:
@@ -18,6 +21,29 @@ def value(of: Any) -> str:
     if isinstance(of, (list, tuple)):
         return "[" + ", ".join(value(item) for item in of) + "]"
     return os.fspath(of) if isinstance(of, os.PathLike) else str(of)
+
+
+def parsed(text: str) -> Any:
+    """The value of which `value` makes the text; other texts stay as they are.
+
+    >>> parsed("4"), parsed("0.5"), parsed("true"), parsed("[1, 2]"), parsed("32KiB"), parsed("gto")
+    (4, 0.5, True, [1, 2], '32KiB', 'gto')
+    """
+    try:
+        return json.loads(text, parse_constant=str)
+    except ValueError:
+        return text
+
+
+def parameters(of: str | None, kind: str) -> dict[str, Any]:
+    """Parameters that the name of a core or a scheduler has, by the keys with which `vary` names them.
+
+    >>> parameters("ghost:issue_buffer=4,guarded=false+scalar", "core"), parameters(None, "scheduler")
+    ({'core.issue_buffer': 4, 'core.guarded': False}, {})
+    """
+    given = (of or "").partition("+")[0].partition(":")[2]
+    pairs = (part.partition("=") for part in given.split(",") if "=" in part)
+    return {f"{kind}.{key}": parsed(text) for key, _, text in pairs}
 
 
 def assignments(of: Mapping[Any, Any]) -> list[str]:
@@ -35,17 +61,19 @@ def assignments(of: Mapping[Any, Any]) -> list[str]:
     return found
 
 
-def texts(keywords: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """The keywords that are given, each with the texts of its values.
+def texts(keywords: Mapping[str, Any], *others: str) -> list[tuple[str, list[str]]]:
+    """The keywords that are given, without the `others`, each with the texts of its values.
 
     >>> texts({"gpu": "v100", "audit": True, "profile": False, "core": None, "vary": {"sm.issue.schedulers": [1, 2]}})
     [('gpu', ['v100']), ('audit', ['1']), ('vary', ['sm.issue.schedulers=1,2'])]
+    >>> texts({"self": 1, "seed": 1}, "self")
+    [('seed', ['1'])]
     >>> texts({"timeline": (4000, 5000)})
     [('timeline', ['true']), ('timeline_cycles', ['4000..5000'])]
     """
     found = []
     for name, of in keywords.items():
-        if of is None or of is False:
+        if of is None or of is False or name in others:
             continue
         if name == "timeline" and isinstance(of, (tuple, list)):
             found += [(name, ["true"]), ("timeline_cycles", [f"{of[0]}..{of[1]}"])]

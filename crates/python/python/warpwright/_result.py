@@ -6,12 +6,14 @@ import csv
 import html
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import _native
+from ._plot import axes_of
+from ._table import Table
 
 if TYPE_CHECKING:
     import pandas
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
 
 #: Reasons for empty issue slots that have names; `slots.all` is the sum of them and of the issued.
 _SLOTS = "slots."
+#: Units of what an instruction has in a profile.
+_OF_INSTRUCTIONS = {
+    "issues": "warp instructions",
+    "lanes": "thread instructions",
+    "stall_slots": "issue slots",
+    "caused_slots": "issue slots",
+    "latency": "core cycles",
+    "joules": "J",
+}
 
 
 @contextmanager
@@ -61,15 +72,18 @@ class Page:
         return f'<iframe title="Results" style="{frame}" srcdoc="{html.escape(self.html)}"></iframe>'
 
 
-class Run:
+class Run(Mapping[str, Any]):
     """A simulated run: its statistics, launches, profile, and pages of them.
 
-    `run["l2.read_hit_rate"]` is a statistic of the whole run; `statistics()` has unit and meaning of each.
+    It is a mapping of the statistics of the whole run by name, as `run["l2.hit_rate"]`; `statistics()` has unit and
+    meaning of each.
 
     >>> import warpwright as ww
     >>> run = ww.run("vectoradd", gpu="v100", progress=False)
     >>> run["cycles"] == run.cycles
     True
+    >>> "l2.hit_rate" in run, run.get("nothing"), len(run) == len(dict(run))
+    (True, None, True)
     >>> print(run)
     vectoradd (small, n=65536, block=256, seed=1) on v100, core inorder: ... cycles, ...
     """
@@ -167,6 +181,15 @@ class Run:
         except KeyError:
             raise KeyError(f"the run has no statistic {name!r}; statistics() lists them") from None
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.statistics)
+
+    def __len__(self) -> int:
+        return len(self.statistics)
+
+    # Runs are equal by their statistics, and still keys of dicts and members of sets by what they are.
+    __hash__ = object.__hash__
+
     def stalls(self) -> dict[str, int]:
         """Issue slots without an instruction, by reason; most first.
 
@@ -180,7 +203,7 @@ class Run:
         lost = [(name, count) for name, count in found.items() if name not in rest and count]
         return dict(sorted(lost, key=lambda of: -of[1]))
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> Table:
         """A row for each launch: what it was, and each of its statistics."""
         own = ("launch", "name", "code", "registers_per_thread", "shared_bytes", "start_cycle")
 
@@ -188,21 +211,33 @@ class Run:
             shape = {of: "x".join(str(size) for size in kernel[of]) for of in ("grid", "block")}
             return {**{key: kernel[key] for key in own}, **shape, **kernel["statistics"]}
 
-        return [row(kernel) for kernel in self.kernels]
+        return Table((row(kernel) for kernel in self.kernels), {"shared_bytes": "bytes"})
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The launches as a table of pandas."""
-        import pandas
-
-        return pandas.DataFrame(self.rows())
+        """The launches as a frame of pandas, whose `attrs["units"]` are the units of its columns."""
+        return self.rows().to_pandas()
 
     def to_polars(self) -> "polars.DataFrame":
-        """The launches as a table of Polars."""
-        import polars
+        """The launches as a frame of Polars."""
+        return self.rows().to_polars()
 
-        return polars.DataFrame(self.rows(), infer_schema_length=None)
+    def to_frame(self) -> "pandas.DataFrame":
+        """The statistics of the whole run as a frame of pandas: a row for each by its name, with value, unit and meaning.
 
-    def instructions(self) -> list[dict[str, Any]]:
+        >>> import warpwright as ww
+        >>> frame = ww.run("vectoradd", gpu="v100", progress=False).to_frame()
+        >>> frame.loc["cycles", "unit"]
+        'core cycles'
+        """
+        import pandas
+
+        known = {name: (unit, meaning) for name, unit, meaning in _native.statistics()}
+        rows = [(of, *known.get(name, ("", ""))) for name, of in self.items()]
+        # Counts stay whole numbers beside ratios.
+        frame = pandas.DataFrame(rows, index=pandas.Index(list(self), name="statistic"), dtype=object)
+        return frame.set_axis(["value", "unit", "meaning"], axis="columns")
+
+    def instructions(self) -> Table:
         """Of a run with profile=True, a row for each static instruction: its kernel, place, source line, issues, slots
         that it and those waiting for it lost, latency, energy in joules."""
         rows = []
@@ -226,7 +261,7 @@ class Run:
                         "joules": (of["energy"] or {}).get("joules"),
                     }
                 )
-        return rows
+        return Table(rows, _OF_INSTRUCTIONS)
 
     def profile(self, show: str = "instructions", order: str = "slots", most: int = 20) -> str:
         """Of a run with profile=True, where its slots went, as text: "instructions", "lines", a "listing" of the
@@ -240,7 +275,7 @@ class Run:
             raise _native.InputError("the run has no profile: run it with profile=True")
         return profile
 
-    def samples(self) -> list[dict[str, Any]]:
+    def samples(self) -> Table:
         """Of a run with sample=CYCLES, a row for each interval: statistics, and watts by component."""
         text = self._outcome.samples()
         if text is None:
@@ -256,7 +291,7 @@ class Run:
             except ValueError:
                 return text or None
 
-        return [{key: value(of) for key, of in row.items()} for row in csv.DictReader(io.StringIO(text))]
+        return Table({key: value(of) for key, of in row.items()} for row in csv.DictReader(io.StringIO(text)))
 
     def timeline(self, format: str = "text") -> str:
         """Of a run with a timeline, what happened to each instruction: "text", or a file of "konata" or "perfetto"."""
@@ -277,7 +312,7 @@ class Run:
 
     def plot(self, ax: Any = None) -> Any:
         """Draws where the issue slots went, with Matplotlib; returns the axes."""
-        ax = _axes(ax)
+        ax = axes_of(ax)
         slots = {"issued": self["slots.issued"], **self.stalls()}
         total = self["slots.all"] or 1
         names = list(slots)[::-1]
@@ -319,11 +354,3 @@ class Run:
             legend.append(f"<span style='color:{colour}'>■</span> {name} {share:.1f} %")
         bar = f"<div style='display:flex;height:1em;max-width:40em;background:#8884'>{parts}</div>"
         return f"{bar}<p>Issue slots: {' &nbsp; '.join(legend)}</p>"
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(layout="constrained")[1]

@@ -1,15 +1,16 @@
-"""Where kernels come from: PTX and machine code as text, bytes or files; numba; Triton."""
+"""Where kernels come from: PTX and machine code as text, bytes or files; CUDA C++; numba; Triton."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
 from . import _native
+from ._cuda import Cuda, cuda
 
 if TYPE_CHECKING:
     from ._device import Array
@@ -30,6 +31,8 @@ class Source:
     title: Optional[str] = None
     #: Dynamic shared memory of a launch.
     shared_bytes: int = 0
+    #: Names in the code of kernels that the user calls otherwise.
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def flatten(self, args: list[Any]) -> list[Any]:
         """Arguments of the kernel, made from the user's."""
@@ -65,15 +68,16 @@ def _numba_array(of: "Array") -> list[int]:
 
 def source_of(
     source: Any,
-    sm_version: int,
+    device: _native.Device,
     args: tuple[Any, ...],
     threads: Optional[int] = None,
     constants: Optional[Mapping[str, Any]] = None,
 ) -> Source:
-    """Meaning of `source`. Functions for numba and Triton are compiled for the architecture and for `args`; those for
-    Triton also for the number of threads of a CTA and the values of their constants."""
+    """Meaning of `source`. CUDA C++ and functions for numba and Triton are compiled for the device's architecture, functions
+    also for `args`; functions for Triton also for the number of threads of a CTA and the values of their constants."""
     if isinstance(source, Source):
         return source
+    sm_version = device.sm_version()
     if _is_triton_function(source):
         source = _triton(source, sm_version, args, threads, dict(constants or {}))
     elif constants:
@@ -88,13 +92,25 @@ def source_of(
         data = bytes(source)
         return Source("module", data) if data.startswith(_BINARY) else Source("module.ptx", _text(data))
     if isinstance(source, os.PathLike) or isinstance(source, str) and "\n" not in source:
+        if os.fspath(source).endswith(".cu"):
+            return _compiled(cuda(source), device)
         return _file(os.fspath(source))
+    if isinstance(source, str) and "__global__" in source:
+        source = cuda(source)
+    if isinstance(source, Cuda):
+        return _compiled(source, device)
     if isinstance(source, str):
         return Source("module.ptx", source)
     if callable(source) or hasattr(source, "py_func"):
         return _numba(source, sm_version, args)
-    kinds = "PTX as text, a cubin as bytes, the path of either, a kernel of Triton or numba"
+    kinds = "PTX or CUDA C++ as text, a cubin as bytes, the path of a file of these, a kernel of Triton or numba"
     raise TypeError(f"a kernel is {kinds}; not {type(source).__name__}")
+
+
+def _compiled(source: Cuda, device: _native.Device) -> Source:
+    made = source.compiled(device.sm_version(), device.takes_machine_code())
+    code: Union[str, bytes] = made.code if made.code.startswith(_BINARY) else _text(made.code)
+    return Source(source.name, code, names=made.names)
 
 
 def _text(data: Union[str, bytes]) -> str:

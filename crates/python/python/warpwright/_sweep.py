@@ -5,22 +5,19 @@ from __future__ import annotations
 import html
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
+from typing import Any, Literal, Optional, Protocol, Union
 from uuid import uuid4
 
 from . import _native
 from ._compare import Comparison, Entry, Repeats, names
-from ._keywords import texts
-from ._options import PathLike, SweepOptions
+from ._keywords import PathLike, texts
 from ._progress import Display
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from ._table import Table
 
 #: Seconds between two looks at jobs that cannot be waited for.
 _LOOK = 0.1
@@ -136,8 +133,8 @@ class Sweep(Comparison):
     def speedup(self, workload: str, column: str) -> Optional[float]:
         return self._of(workload, column).speedup(workload, column)
 
-    def repeats(self, workload: str, column: str) -> Optional[Repeats]:
-        return self._of(workload, column).repeats(workload, column)
+    def repeats(self, workload: str, column: str, statistic: str = "speedup") -> Optional[Repeats]:
+        return self._of(workload, column).repeats(workload, column, statistic)
 
     def published(self, workload: str, column: str) -> Optional[float]:
         return self._of(workload, column).published(workload, column)
@@ -148,16 +145,16 @@ class Sweep(Comparison):
     def repeats_of_mean(self, column: str) -> Optional[Repeats]:
         return self._with(column).repeats_of_mean(column)
 
-    def rows(self, statistics: Optional[Iterable[str]] = None) -> list[dict[str, Any]]:
+    def rows(self, statistics: Optional[Iterable[str]] = None) -> Table:
         """The rows of all parts; of several, with the number of the part first."""
         chosen = None if statistics is None else list(statistics)
         if len(self.parts) == 1:
             return self.parts[0].rows(chosen)
-        return [{"part": at + 1, **row} for at, part in enumerate(self.parts) for row in part.rows(chosen)]
+        return Table({"part": at + 1, **row} for at, part in enumerate(self.parts) for row in part.rows(chosen))
 
-    def plot(self, statistic: str = "speedup", ax: Any = None) -> Any:
+    def plot(self, statistic: str = "speedup", ax: Any = None, **how: Any) -> Any:
         """As a comparison's; of several parts, each has its own."""
-        return self._only(self.parts, "bars").plot(statistic, ax)
+        return self._only(self.parts, "plots").plot(statistic, ax, **how)
 
     def __str__(self) -> str:
         texts = [f"$ {command}\n{part}" if command else str(part) for command, part in zip(self.commands, self.parts)]
@@ -182,7 +179,43 @@ def sweep(
     executor: Optional[Executor] = None,
     chunksize: int = 1,
     progress: Optional[bool] = None,
-    **options: Unpack[SweepOptions],
+    # Options of `sweep`, made by `BLESS=1 cargo test -p warpwright-request`.
+    gpu: PathLike | Sequence[PathLike] | None = None,
+    gpus: PathLike | Sequence[PathLike] | None = None,
+    core: str | Sequence[str] | None = None,
+    cores: str | Sequence[str] | None = None,
+    scheduler: str | Sequence[str] | None = None,
+    schedulers: str | Sequence[str] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    over: str | None = None,
+    repeat: int | None = None,
+    time: str | None = None,
+    max_cycles: int | None = None,
+    livelock_cycles: int | None = None,
+    profiled_as: Literal["ncu", "nvprof", "usual"] | None = None,
+    settings: Mapping[str, Any] | Sequence[str] | None = None,
+    warps_per_sm: int | str | Sequence[int | str] | None = None,
+    register_file: int | str | Sequence[int | str] | None = None,
+    branches: Literal["oracle", "stall", "flush", "sequential_flush"] | Sequence[Literal["oracle", "stall", "flush", "sequential_flush"]] | None = None,
+    instruction_buffer: int | Sequence[int] | None = None,
+    size: Literal["small", "medium", "large"] | None = None,
+    params: Mapping[str, Any] | None = None,
+    modules: Mapping[str | None, PathLike] | None = None,
+    seed: int | None = None,
+    code: Literal["auto", "ptx", "sass"] | None = None,
+    isa: Literal["auto", "ptx", "sass"] | None = None,
+    registers: Literal["virtual", "allocated", "hazard-free"] | None = None,
+    max_registers: int | None = None,
+    stack_bytes: int | None = None,
+    out_of_bounds: Literal["error", "warn", "allow"] | None = None,
+    shift_addresses: int | None = None,
+    any_architecture: bool | None = None,
+    concurrent_streams: bool | None = None,
+    energy_model: PathLike | None = None,
+    kernels: str | Sequence[str] | None = None,
+    threads: int | None = None,
+    jobs: int | None = None,
+    # End of the options.
 ) -> Sweep:
     """Makes a comparison or an experiment, and stores each run: it can be stopped, continued and changed, and only missing
     runs are made.
@@ -203,10 +236,9 @@ def sweep(
         Runs of a call of the executor: more for executors whose jobs take long to start.
     progress
         False: no line about how many runs have ended.
-    options
-        `SweepOptions` has the keywords and their meanings: the keywords of `compare` without findings, which are not stored. Of an
-        experiment they replace the file's in every part. With an executor, `threads` are those that the runs of a process
-        share, by default 1.
+
+    Options of an experiment replace the file's in every part. With an executor, `threads` are those that the runs of a
+    process share, by default 1.
 
     A failed run is made once more; so is one whose job is lost with its machine. If it fails again, its entry says why, and
     the other runs continue. Launch files that write files run in this process.
@@ -220,12 +252,109 @@ def sweep(
     ...     swept = ww.sweep("nn", gpu="v100", cores=["inorder", "ghost"], repeat=3, points=points, executor=pool)
     >>> swept.repeats("nn", "ghost").runs
     3
+
+    Options
+    -------
+    gpu, gpus
+        GPU: a built-in one (`warpwright list gpus`) or the path of a description. Default: the launch file's, else
+        rtx2060s, for programs rtx2060s.
+    core, cores
+        Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`). Default: the GPU
+        description's.
+    scheduler, schedulers
+        Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`). Default: the GPU
+        description's.
+    vary
+        Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the
+        schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and
+        two are shown as a grid.
+    over
+        Core design or warp scheduler that speedups and other relative figures are over, for each column with everything
+        else the same; it runs even if --cores or --schedulers leaves it out. Default: the first column.
+    repeat
+        Run everything this many times with small random changes that should not matter: the cluster of SMs that gets
+        the first CTA, the addresses of data, two cycles of L2 latency. Figures are means, with half of the width of
+        their 95 % confidence interval. Default: 1.
+    time
+        Part of the run that is simulated in time: all, none, launches by number and kernels by name
+        (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches (representative,
+        representative:tolerance=5). The rest is executed without time, or left out of a trace. Ranges include both ends
+        (`warpwright docs sampling`). Default: all.
+    max_cycles
+        End each run soon after this number of simulated core cycles, launch latency included, and report the part that
+        was simulated. Checked every few thousand cycles. Without time (--time), warp instructions count. Later CUDA
+        calls of a program fail.
+    livelock_cycles
+        End the run as failed after this number of core cycles in which all warps repeated themselves and changed
+        nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off. Default: 1000000.
+    profiled_as
+        Run and count kernels as under a profiler, to compare with its figures: one at a time, with the part of the
+        launch that it counts as launch latency (`cycles in all` are those of the profiler), and under ncu with empty
+        caches. Cycles are those of the description's core clock. Settings given replace these (`ncu`: nsight Compute as
+        it is by default: one kernel at a time, caches empty before each; `nvprof`: nvprof: one kernel at a time, caches
+        as the program leaves them; `usual`: the profiler that cycles of the GPU are usually counted with, by its
+        description).
+    settings
+        A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list
+        settings` names them.
+    warps_per_sm
+        Warp slots of an SM, 128 at most: a number, or a multiple of the description's such as x2.
+    register_file
+        Registers of an SM: a number, or a multiple of the description's such as x2.
+    branches
+        Instructions fetched after a branch until it issues (`oracle`: the right path, as if predicted perfectly
+        (Accel-Sim's traces); `stall`: nothing until the branch has issued; `flush`: the next instruction in memory,
+        flushed if the branch goes elsewhere (GPGPU-Sim); `sequential_flush`: the same, by the name that it has as a
+        setting).
+    instruction_buffer
+        Entries of each warp's instruction buffer; designs with a buffer of their own keep it.
+    size
+        How much work, of bundled workloads: small, medium (about a million warp instructions) or large (about ten
+        million). Default: small.
+    params
+        A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table
+        of values.
+    modules
+        A file in place of the module of a launch file, or in place of the one that it calls NAME.
+    seed
+        Seed of the generated inputs of bundled workloads. Default: 1.
+    code, isa
+        Code to run, of bundled workloads and programs that have both (`auto`: machine code for the GPU's architecture
+        where there is some and the core runs it, else PTX; `ptx`: the virtual machine's code: virtual registers, not
+        scheduled for any GPU; `sass`: machine code for the GPU's architecture). Default: auto.
+    registers
+        Registers that PTX runs with: virtual, allocated, or hazard-free, allocated so that no write overtakes a read.
+        Bundled workloads and programs then run as PTX. Default: virtual.
+    max_registers
+        Maximum number of registers per thread to allocate; values that do not fit are spilled to local memory. Default:
+        as many as the GPU allows.
+    stack_bytes
+        Stack of each thread where machine code does not bound its own, with recursion or calls through pointers.
+        Default: the launch file's, else 1024.
+    out_of_bounds
+        Effect of a kernel's access to global memory outside all allocations: error, or warn or allow, with which such
+        accesses near allocations are harmless, as on hardware. Default: error, for programs warn.
+    shift_addresses
+        Leave out the first bytes of device memory, in multiples of 256. Nothing should depend on it but the
+        distribution of addresses over L2 and DRAM: several values show how much of a result is chance.
+    any_architecture
+        Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run.
+    concurrent_streams
+        Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other.
+    energy_model
+        Coefficients of a GPU that comes with the program, or a file of them (`warpwright docs energy`). Default: the
+        GPU description's energy.model.
+    kernels
+        Show the launches of these kernels only, a row for each, in place of whole workloads.
+    threads, jobs
+        Host threads, which runs at the same time share; results do not depend on them. Default: one per processor.
     """
+    if executor is not None and threads is None and jobs is None:
+        threads = 1
+    options = texts(locals(), "what", "points", "executor", "chunksize", "progress")
     if chunksize < 1:
         raise _native.InputError(f"chunksize={chunksize}: a call has 1 run at least")
-    if executor is not None and options.get("threads") is None and options.get("jobs") is None:
-        options["threads"] = 1
-    plan = _native.Sweep.stored(names(what), texts(options), None if points is None else os.fspath(points))
+    plan = _native.Sweep.stored(names(what), options, None if points is None else os.fspath(points))
     left = plan.left()
     with Display() as display:
 
