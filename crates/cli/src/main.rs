@@ -14,6 +14,8 @@ mod on_fabric;
 mod options;
 mod output;
 mod preparation;
+#[cfg(target_arch = "x86_64")]
+mod processor;
 mod program;
 mod progress;
 mod render;
@@ -22,6 +24,14 @@ mod tables;
 mod version;
 
 fn main() -> std::process::ExitCode {
+    #[cfg(target_arch = "x86_64")]
+    processor::check();
+    run()
+}
+
+// By itself: what the compiler prepares for it at its beginning is after the check.
+#[inline(never)]
+fn run() -> std::process::ExitCode {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     large_pages::ask();
     commands::main()

@@ -18,6 +18,7 @@ mod inspection;
 mod memory_checks;
 mod outputs;
 mod pages;
+mod processor;
 mod profiled;
 mod pytorch;
 mod ranges;

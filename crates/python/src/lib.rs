@@ -13,6 +13,12 @@ mod sweep;
 
 use pyo3::prelude::*;
 
+/// In the file of a library that is compiled to instructions which older processors lack. `_processor.py` looks for it
+/// there: on such a processor no code of the library may run.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+#[used]
+static MARK: [u8; 43] = *b"warpwright is compiled to AVX2, FMA and BMI";
+
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]

@@ -13,6 +13,10 @@ many machines. Names, options and figures are
 the same as in the command `warpwright`, whose documentation holds here too.
 """
 
+from . import _processor
+
+_processor.check()
+
 from ._compare import Comparison, Entry, Repeats, compare
 from ._cuda import Cuda, cuda
 from ._device import Array, Device, Kernel, Module, launch
