@@ -112,6 +112,7 @@ const REFUSED: &[(&[&str], &[&str])] = &[
     (&["exec", "--", "vectoradd"], &["`warpwright run vectoradd`"]),
     (&["run", "RUN", "--csv", "out.csv"], &["`--csv=out.csv`"]),
     (&["run", "--json", "out.json"], &["`--json=out.json`"]),
+    (&["run", "RUN", "--page", "out.html"], &["`--html FILE`"]),
     (&["compare", "vectoradd", "--json", "out.json"], &["`--json=out.json`"]),
 ];
 
@@ -226,6 +227,31 @@ fn tables_take_the_columns_that_there_are() {
         text.lines().map(|line| line.chars().count()).max().unwrap()
     };
     assert!(widest("50") <= 50 && widest("200") > 50, "{} and {}", widest("50"), widest("200"));
+}
+
+#[test]
+fn tables_are_one_piece_in_pipes() {
+    let text = common::succeed(
+        &[
+            "compare",
+            "RUN",
+            "--cores",
+            "inorder,ghost,socgpu,loog,war-none",
+            "--show",
+            "cycles,time,speedup,ipc,occupancy,lost,energy,power",
+        ]
+        .map(|word| if word == "RUN" { "vectoradd:n=1000" } else { word }),
+    );
+    let rows = text.lines().filter(|line| line.trim_start().starts_with("socgpu")).count();
+    assert!(rows == 1 && text.lines().any(|line| line.chars().count() > 80), "{text}");
+}
+
+#[test]
+fn an_error_comes_without_figures_where_nothing_was_timed() {
+    let ran = common::run(&["run", "vectoradd", "--param", "n=1000", "--time", "kernels=99"]);
+    assert_eq!((ran.status, &*ran.stdout), (2, ""), "{}", ran.stderr);
+    let ran = common::run(&["run", "vectoradd", "--param", "n=1000", "--time", "kernels=0,99"]);
+    assert!(ran.status == 2 && ran.stdout.contains("cycles"), "{}", ran.stdout);
 }
 
 #[test]

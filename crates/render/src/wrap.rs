@@ -1,12 +1,15 @@
 //! Lines that fit a terminal.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Columns that every terminal has.
 pub const WIDTH: usize = 80;
 
 /// Maximum length of a line of words.
 static MOST: AtomicUsize = AtomicUsize::new(WIDTH);
+
+/// Whether wide tables are one piece, whatever the length of a line.
+static WHOLE_TABLES: AtomicBool = AtomicBool::new(false);
 
 /// From now on lines of words have at most `columns` characters; `None`: a paragraph is a line.
 pub fn set_columns(columns: Option<usize>) {
@@ -16,6 +19,16 @@ pub fn set_columns(columns: Option<usize>) {
 /// Maximum length of a line: [`WIDTH`], or as [`set_columns`] has it.
 pub fn line_limit() -> usize {
     MOST.load(Ordering::Relaxed)
+}
+
+/// From now on wide tables are one piece: other programs read them.
+pub fn keep_tables_whole() {
+    WHOLE_TABLES.store(true, Ordering::Relaxed);
+}
+
+/// Length of a line from which a wide table is split into parts.
+pub fn table_limit() -> usize {
+    if WHOLE_TABLES.load(Ordering::Relaxed) { usize::MAX } else { line_limit() }
 }
 
 /// Whether a paragraph is a line.

@@ -75,6 +75,10 @@ fn unknown_argument(word: &str, words: &[OsString], of: &clap::Command) -> Optio
     if let Some(option @ ("--json" | "--csv")) = before {
         return Some(format!("to write to a file: `{option}={shown}`"));
     }
+    let has_option = |name: &str| of.get_arguments().any(|arg| arg.get_long() == Some(name));
+    if word == "--page" && has_option("html") {
+        return Some("the results as a page: `--html FILE`".to_owned());
+    }
     if word.starts_with("--") {
         let is_argument = ["--gpu", "--gpus"].contains(&word) && of.get_positionals().any(|arg| arg.get_id() == "gpu");
         return is_argument.then(|| format!("the GPU has no option here: `warpwright {} NAME`", of.get_name()));

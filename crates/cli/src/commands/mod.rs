@@ -34,6 +34,7 @@ use crate::{interrupt, output, version};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 /// A GPU core laboratory: real CUDA kernels, cycle by cycle, on a simulated GPU.
@@ -93,8 +94,10 @@ fn with_replacements(words: &[OsString]) -> Result<CommandLine, clap::Error> {
 
 /// Does what the command line asks.
 pub fn main() -> ExitCode {
-    if let Some(columns) = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&n| n > 0) {
-        wrap::set_columns(Some(columns));
+    match std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&n| n > 0) {
+        Some(columns) => wrap::set_columns(Some(columns)),
+        None if !std::io::stdout().is_terminal() => wrap::keep_tables_whole(),
+        None => {}
     }
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let mut parsed = CommandLine::try_parse_from(&words);

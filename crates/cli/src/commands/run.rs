@@ -146,6 +146,10 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
     match result {
         Ok(mut report) => {
             report.remarks.extend(remark);
+            if report.sampling.as_ref().is_some_and(|sampling| sampling.timed_cycles == 0) {
+                // Its figures would be zeros.
+                check_time(&report)?;
+            }
             if let Some(check) = report.check.as_ref().filter(|check| options.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
@@ -174,10 +178,18 @@ fn check_choices(options: &Options, report: &Report) -> Result<(), Failure> {
     if report.interrupted {
         return Ok(());
     }
-    if let Some((sampling, part)) = report.sampling.as_ref().and_then(|all| Some((all, all.unmatched.first()?))) {
-        return Err(Failure::bad_input(format!("--time: {}", sampling.names_nothing(part))));
-    }
+    check_time(report)?;
     check_kernel(options, report.by_kernel.iter().map(|kernel| &kernel.name[..]))
+}
+
+/// Whether the launches to be simulated in time were in the run.
+fn check_time(report: &Report) -> Result<(), Failure> {
+    match report.sampling.as_ref().and_then(|all| Some((all, all.unmatched.first()?))) {
+        Some((sampling, part)) if !report.interrupted => {
+            Err(Failure::bad_input(format!("--time: {}", sampling.names_nothing(part))))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether the kernels asked for are among those that ran.

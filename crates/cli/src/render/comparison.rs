@@ -11,7 +11,7 @@ use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
-use super::wrap::{line_limit, wrapped};
+use super::wrap::{table_limit, wrapped};
 use clap::ValueEnum;
 use evidence::published;
 use grid::Grid;
@@ -333,7 +333,7 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
         cells.extend(comparison.audited().then(|| text_or(comparison.cell(0, i), ABSENT, violations)));
         table.row(&cells);
     }
-    table.render_within(line_limit())
+    table.render_within(table_limit())
 }
 
 /// The reason for which SMs that had warps lost most slots, as a share of those SMs' slots.
@@ -407,7 +407,7 @@ fn variation(comparison: &Comparison) -> String {
         let cells = groups.iter().map(|(_, columns)| speedup(comparison.variation(row, columns)));
         table.row(&std::iter::once(workload.clone()).chain(cells).collect::<Vec<_>>());
     }
-    format!("{}\n{}", styled(HEADING, Shown::Variation.heading()), table.render_within(line_limit()))
+    format!("{}\n{}", styled(HEADING, Shown::Variation.heading()), table.render_within(table_limit()))
 }
 
 /// One figure of all runs, with a column of published figures beside each column that has some.
@@ -572,7 +572,7 @@ fn section(
         table.row(&std::iter::once(workload.clone()).chain(cells).collect::<Vec<_>>());
     }
     last.iter().for_each(|row| table.row(row));
-    format!("{}\n{}", styled(HEADING, heading), table.render_within(line_limit()))
+    format!("{}\n{}", styled(HEADING, heading), table.render_within(table_limit()))
 }
 
 /// A ratio over repeats; a mark says that it may be 1.

@@ -6,7 +6,7 @@ use super::number;
 use super::statistics;
 use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
-use super::wrap::{is_unbounded, line_limit, wrapped, wrapped_list};
+use super::wrap::{is_unbounded, table_limit, wrapped, wrapped_list};
 use crate::on_fabric::OnFabric;
 use config::DescriptionKind;
 use energy::Hardware;
@@ -468,7 +468,7 @@ pub fn structures(core: &Core) -> String {
     let bits: usize = list.iter().map(|s| s.total_bits).sum();
     let (total, kib) = (number::count(bits as u64), bits as f64 / 8.0 / 1024.0);
     let cost = core.cost.as_ref().map_or(String::new(), cost);
-    format!("{}  {total} bits in all ({kib:.2} KiB)\n{cost}", table.render_within(line_limit()))
+    format!("{}  {total} bits in all ({kib:.2} KiB)\n{cost}", table.render_within(table_limit()))
 }
 
 /// The parts of a core that is not an SM, with their areas, and the areas by component.
@@ -501,7 +501,7 @@ fn hardware(area: &Area) -> String {
     let sources: String = sources.iter().map(|source| wrapped(&format!("area: {source}"), "  ", "    ")).collect();
     let sources: String = sources.lines().map(|line| format!("{}\n", styled(FAINT, line))).collect();
     [
-        parts.render_within(line_limit()),
+        parts.render_within(table_limit()),
         wrapped(&sum, "  ", "    "),
         notes,
         components.render(),

@@ -4,7 +4,7 @@
 use super::number::{self, ABSENT};
 use super::style::{HEADING, styled};
 use super::table::{Align, Table};
-use super::wrap::line_limit;
+use super::wrap::table_limit;
 use energy::Component;
 use request::comparison::Comparison;
 
@@ -33,5 +33,5 @@ pub fn table(comparison: &Comparison) -> String {
         return String::new();
     }
     let heading = "The same by component";
-    format!("{}\n{}", styled(HEADING, heading), table.render_within(line_limit()))
+    format!("{}\n{}", styled(HEADING, heading), table.render_within(table_limit()))
 }

@@ -3,7 +3,7 @@
 
 use crate::render::style::{HEADING, styled};
 use crate::render::table::{Align, Table};
-use crate::render::wrap::line_limit;
+use crate::render::wrap::table_limit;
 use request::comparison::{Axis, Comparison};
 
 /// The columns of a comparison by the values of two settings.
@@ -46,7 +46,7 @@ impl<'a> Grid<'a> {
             let cells = self.columns.iter().map(|column| at(column).map_or_else(String::new, &cell));
             table.row(&std::iter::once(row.to_owned()).chain(cells).collect::<Vec<_>>());
         }
-        format!("{}\n{}", styled(HEADING, heading), table.render_within(line_limit()))
+        format!("{}\n{}", styled(HEADING, heading), table.render_within(table_limit()))
     }
 }
 
