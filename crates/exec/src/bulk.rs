@@ -1,13 +1,11 @@
 //! Bulk copies and reductions of consecutive bytes by the copy engine.
 
-use crate::access::Spaces;
-use crate::copy_engine::{Copies, Engine, add_run};
+use crate::copy_engine::{Copies, Engine, Receivers, add_run};
 use crate::fault::{Outcome, Stop};
 use crate::lanes::{Lanes, Reg};
-use crate::mbarrier::own_shared;
+use crate::mbarrier::{Arriving, own_shared};
 use crate::update::{AtomicOp, AtomicType};
 use isa::{FaultKind, Space, Transfer, TransferKind};
-use kit::LaneMask;
 
 /// Bytes of the unit in which bulk copies count.
 const UNIT: u64 = 16;
@@ -36,15 +34,19 @@ pub struct BulkCopy {
 /// A lane's operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operands {
-    outer: u64,
+    /// The address in global memory; unused between shared memories.
+    global: u64,
+    /// The source in shared memory, if that is the source.
     shared: u64,
+    /// Who receives the data in shared memory, if it comes there.
+    to: Option<Receivers>,
     size: u32,
 }
 
 impl BulkCopy {
     /// Columns of the first operand.
     pub const fn outer_columns(&self) -> u8 {
-        if matches!(self.kind, TransferKind::SharedToShared) { 1 } else { 2 }
+        if self.is_within() { 1 } else { 2 }
     }
 
     /// Whether the first operand is in shared memory, too.
@@ -52,27 +54,41 @@ impl BulkCopy {
         matches!(self.kind, TransferKind::SharedToShared)
     }
 
-    fn operands(&self, file: &Lanes<'_>, engine: &Engine<'_, '_, '_>) -> Result<Operands, Stop> {
+    fn operands(
+        &self,
+        file: &Lanes<'_>,
+        engine: &Engine<'_, '_, '_>,
+        transfer: &mut Transfer,
+    ) -> Result<Operands, Stop> {
         let lane = engine.lane;
-        let bit: LaneMask = 1 << lane;
         let size = file.get::<u32>(self.size, lane);
         engine.is_multiple(size.into(), UNIT, "the size of a bulk copy")?;
-        let outer = if self.is_within() {
-            own_shared(engine.m, file.get::<u32>(self.outer, lane).into(), "the destination of a bulk copy", bit)?
-        } else {
-            file.get::<u64>(self.outer, lane)
+        let mut operands = Operands { global: 0, shared: 0, to: None, size };
+        if !self.is_within() {
+            operands.global = file.get::<u64>(self.outer, lane);
+            engine.is_multiple(operands.global, UNIT, "bulk copy: the global address")?;
+        }
+        let to = match self.kind {
+            TransferKind::GlobalToShared => Some(self.shared),
+            TransferKind::SharedToShared => Some(self.outer),
+            _ => None,
         };
-        let space = if self.is_within() { "shared" } else { "global" };
-        engine.is_multiple(outer, UNIT, &format!("bulk copy: the {space} address"))?;
-        let mut shared = 0;
-        if self.kind != TransferKind::Prefetch {
-            shared = own_shared(engine.m, file.get::<u32>(self.shared, lane).into(), "a bulk copy's bytes", bit)?;
-            engine.is_multiple(shared, UNIT, "bulk copy: the shared address")?;
+        if let Some(to) = to {
+            let address = file.get::<u32>(to, lane);
+            engine.is_multiple(address.into(), UNIT, "bulk copy: the shared address of the destination")?;
+            operands.to = Some(engine.receivers(address, self.ctas(file, lane), transfer)?);
         }
-        if let Some(ctas) = self.ctas {
-            engine.own_cta_only(file.get::<u32>(ctas, lane) as u16)?;
+        if !matches!(self.kind, TransferKind::GlobalToShared | TransferKind::Prefetch) {
+            let address = file.get::<u32>(self.shared, lane);
+            operands.shared = own_shared(engine.m, address.into(), "the source of a bulk copy", 1 << lane)?;
+            engine.is_multiple(operands.shared, UNIT, "bulk copy: the shared address")?;
         }
-        Ok(Operands { outer, shared, size })
+        Ok(operands)
+    }
+
+    /// The mask of a multicast.
+    fn ctas(&self, file: &Lanes<'_>, lane: usize) -> Option<u16> {
+        self.ctas.map(|ctas| file.get::<u32>(ctas, lane) as u16)
     }
 }
 
@@ -92,27 +108,26 @@ impl Copies for BulkCopy {
         file: &Lanes<'_>,
         engine: &Engine<'_, '_, '_>,
         transfer: &mut Transfer,
-        barriers: &mut Vec<(u32, u32)>,
+        barriers: &mut Vec<Arriving>,
     ) -> Result<Operands, Stop> {
-        let operands @ Operands { outer, size, .. } = self.operands(file, engine)?;
+        let operands @ Operands { global, size, .. } = self.operands(file, engine, transfer)?;
         if !self.is_within() {
-            add_run(transfer, outer, size);
+            add_run(transfer, global, size);
         }
         transfer.shared_bytes += if self.kind == TransferKind::Prefetch { 0 } else { size };
         if let Some(barrier) = self.barrier {
-            barriers.push((barrier_at(engine.m, file.get(barrier, engine.lane), engine.lane)?, size));
+            let at = file.get(barrier, engine.lane);
+            engine.arriving((at, size), self.ctas(file, engine.lane), barriers)?;
         }
         Ok(operands)
     }
 
-    fn move_data(&self, &Operands { outer, shared, size }: &Operands, engine: &mut Engine<'_, '_, '_>) -> Outcome {
-        let (from, to) = match self.kind {
-            TransferKind::GlobalToShared => ((Space::Global, outer), (Space::Shared, shared)),
-            TransferKind::SharedToShared => ((Space::Shared, shared), (Space::Shared, outer)),
-            TransferKind::SharedToGlobal | TransferKind::SharedReduction => {
-                ((Space::Shared, shared), (Space::Global, outer))
-            }
+    fn move_data(&self, operands: &Operands, engine: &mut Engine<'_, '_, '_>) -> Outcome {
+        let &Operands { global, shared, to, size } = operands;
+        let from = match self.kind {
+            TransferKind::GlobalToShared => (Space::Global, global),
             TransferKind::Prefetch => return Ok(()),
+            _ => (Space::Shared, shared),
         };
         // More than there is of shared memory is out of bounds without being read.
         let room = u64::from(engine.m.shared.bytes()) + 4096;
@@ -122,19 +137,14 @@ impl Copies for BulkCopy {
         }
         let mut bytes = vec![0; size as usize];
         engine.read(from.0, from.1, &mut bytes)?;
-        match self.reduction {
-            Some(reduction) => engine.reduce(to.0, to.1, &bytes, reduction),
-            None => engine.write(to.0, to.1, &bytes),
+        let addresses = to.map(|to| to.addresses(engine.m));
+        let mut put = |(space, at)| match self.reduction {
+            Some(reduction) => engine.reduce(space, at, &bytes, reduction),
+            None => engine.write(space, at, &bytes),
+        };
+        match addresses {
+            Some(mut addresses) => addresses.try_for_each(|at| put((Space::Shared, at))),
+            None => put((Space::Global, global)),
         }
     }
-}
-
-/// The place of a barrier in the CTA's shared memory.
-pub(crate) fn barrier_at(m: &Spaces<'_, '_>, address: u32, lane: usize) -> Result<u32, Stop> {
-    let within = own_shared(m, address.into(), "an `mbarrier`", 1 << lane)?;
-    if within.is_multiple_of(8) {
-        return Ok(within as u32);
-    }
-    let what = format!("the address {within:#x} of an `mbarrier` is not a multiple of 8");
-    Err(crate::fault::Trap::stop(FaultKind::MisalignedAddress, what, 1 << lane))
 }

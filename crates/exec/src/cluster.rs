@@ -50,7 +50,7 @@ impl ClusterPlace {
     /// Rank of the CTA whose shared memory has `address`, and the address as that CTA has it; `None` outside the cluster.
     pub fn resolve(self, address: u64) -> Option<(u32, u64)> {
         let number = u32::try_from(address >> RANK_BIT).ok()?;
-        let offset = address & ((1 << RANK_BIT) - 1);
+        let offset = offset(address);
         let (rank, address) = match (self.by_rank, number) {
             (true, rank) => (rank, address),
             (false, 0) => (self.rank, offset),
@@ -59,10 +59,25 @@ impl ClusterPlace {
         (rank < self.ctas).then_some((rank, address))
     }
 
+    /// Address, as this CTA has it, of `offset` in the shared memory of the CTA of a rank.
+    pub fn address(self, rank: u32, offset: u64) -> u64 {
+        let number = match self.by_rank {
+            true => rank,
+            false if rank == self.rank => 0,
+            false => rank + 1,
+        };
+        u64::from(number) << RANK_BIT | offset
+    }
+
     /// Whether `address` is in the shared memory of the CTA itself.
     pub fn is_own(self, address: u64) -> bool {
         self.resolve(address).is_some_and(|(rank, _)| rank == self.rank)
     }
+}
+
+/// The offset of an address in the shared memory of its CTA.
+pub(crate) const fn offset(address: u64) -> u64 {
+    address & ((1 << RANK_BIT) - 1)
 }
 
 /// A resident CTA's part in its cluster.

@@ -1,12 +1,15 @@
-//! Instructions of the copy engine: their start and end, and accesses to bytes of memory.
+//! Instructions of the copy engine: their start and end, who receives their data, and accesses to bytes of memory.
 
 use crate::access::{self, Spaces};
 use crate::atomic::modify;
+use crate::cluster::{RANK_BIT, offset};
 use crate::fault::{Outcome, Stop, Trap};
 use crate::lanes::Lanes;
+use crate::mbarrier::{Arriving, located};
 use crate::memory::Reduction;
 use crate::update::{AtomicOp, AtomicType, Update};
 use isa::{DynInst, FaultKind, Space, Transfer, TransferKind};
+use kit::text::counted;
 use kit::{LaneMask, WARP_LANES};
 
 /// When the transfer that an instruction starts ends.
@@ -20,10 +23,31 @@ pub(crate) enum Ends {
     Started,
 }
 
-/// A transfer that has started: the barriers to which bytes come at its end, each with their number.
+/// A transfer that has started: the barriers to which bytes come at its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Started {
-    pub barriers: Vec<(u32, u32)>,
+    pub barriers: Vec<Arriving>,
+}
+
+/// CTAs of the cluster that receive data, all at the same offset of their shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Receivers {
+    /// Their ranks, a bit each.
+    ranks: u16,
+    offset: u64,
+}
+
+impl Receivers {
+    /// Addresses of the data, as the CTA of the copy has them.
+    pub fn addresses(self, m: &Spaces<'_, '_>) -> impl Iterator<Item = u64> + use<> {
+        let cluster = m.cluster;
+        ranks(self.ranks).map(move |rank| cluster.map_or(self.offset, |place| place.address(rank, self.offset)))
+    }
+}
+
+/// The ranks in a mask.
+fn ranks(mask: u16) -> impl Iterator<Item = u32> {
+    kit::lanes(mask.into()).map(|rank| rank as u32)
 }
 
 /// The checks of a CTA, as far as the copy engine informs them.
@@ -59,7 +83,7 @@ pub(crate) trait Copies {
         file: &Lanes<'_>,
         engine: &Engine<'_, '_, '_>,
         transfer: &mut Transfer,
-        barriers: &mut Vec<(u32, u32)>,
+        barriers: &mut Vec<Arriving>,
     ) -> Result<Self::Copy, Stop>;
 
     /// Moves the data of a lane.
@@ -87,7 +111,11 @@ pub(crate) fn start<'a, 'b, 'm>(
     }
     if ends != Ends::Started {
         *started = Some(Started { barriers });
+        let is_elsewhere = transfer.others != 0 && engine.m.peers.is_none();
         out.transfer = Some(Box::new(transfer));
+        if is_elsewhere {
+            return Err(Stop::Deferred);
+        }
     }
     for (lane, copy) in &copies {
         engine.lane = *lane;
@@ -236,12 +264,46 @@ impl Engine<'_, '_, '_> {
         Ok(())
     }
 
-    /// Refuses a transfer to other CTAs of the cluster than this one.
-    pub fn own_cta_only(&self, ctas: u16) -> Outcome {
-        if u32::from(ctas) == 1 << self.m.cluster.map_or(0, |place| place.rank) {
-            return Ok(());
+    /// The CTAs that receive data at the shared `address`: those of the mask `ctas` of a multicast, or the one whose
+    /// address it is. Notes them in `transfer`.
+    ///
+    /// # Errors
+    /// One of them is not in the cluster.
+    pub fn receivers(&self, address: u32, ctas: Option<u16>, transfer: &mut Transfer) -> Result<Receivers, Stop> {
+        let (rank, within) = located(self.m, address.into(), "the destination of a copy", self.mask())?;
+        let cluster = self.m.cluster;
+        let size = cluster.map_or(1, |place| place.ctas);
+        let ranks = ctas.unwrap_or(1 << rank);
+        if ranks == 0 || u32::from(ranks) >> size != 0 {
+            let ctas = counted(size.into(), "CTA");
+            let what = format!("multicast to the CTAs {ranks:#06x} of a cluster of {ctas}: a bit for each receiver");
+            return Err(self.fault(FaultKind::IllegalInstruction, what));
         }
-        let what = format!("multicast to the CTAs {ctas:#06x} of the cluster, other than this one, is not executable");
-        Err(self.fault(FaultKind::IllegalInstruction, what))
+        transfer.others |= ranks & !(1 << cluster.map_or(0, |place| place.rank));
+        Ok(Receivers { ranks, offset: offset(within) })
+    }
+
+    /// Notes that `bytes` come to the barrier at the shared `address`: of each CTA in the mask `ctas` of a multicast, or
+    /// of the one whose address it is.
+    ///
+    /// # Errors
+    /// There can be no barrier.
+    pub fn arriving(
+        &self,
+        (address, bytes): (u32, u32),
+        ctas: Option<u16>,
+        barriers: &mut Vec<Arriving>,
+    ) -> Result<(), Stop> {
+        let (rank, within) = located(self.m, address.into(), "an `mbarrier`", self.mask())?;
+        if !within.is_multiple_of(8) {
+            let what = format!("the address {within:#x} of an `mbarrier` is not a multiple of 8");
+            return Err(self.fault(FaultKind::MisalignedAddress, what));
+        }
+        let is_by_rank = self.m.cluster.is_some_and(|place| place.by_rank);
+        for rank in ranks(ctas.unwrap_or(1 << rank)) {
+            let start = if is_by_rank { rank << RANK_BIT } else { 0 };
+            barriers.push(Arriving { rank, address: start | offset(within) as u32, bytes });
+        }
+        Ok(())
     }
 }

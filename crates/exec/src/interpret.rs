@@ -385,8 +385,17 @@ fn end_transfer(env: &mut Environment<'_>) {
     if env.ends == Ends::AtOnce
         && let Some(started) = env.cta.started.take()
     {
-        for (address, bytes) in started.barriers {
-            mbarrier::complete(&mut env.cta.shared, address, bytes);
+        let place = env.cta.cluster.as_ref().map(|cluster| cluster.place);
+        for arriving in started.barriers {
+            let shared = match (place, &mut env.clusters) {
+                (Some(place), Some(clusters)) if place.rank != arriving.rank => {
+                    clusters.shared_mut(place, arriving.rank)
+                }
+                _ => Some(&mut env.cta.shared),
+            };
+            if let Some(shared) = shared {
+                mbarrier::complete(shared, arriving);
+            }
         }
         env.cta.barriers_changed = true;
     }

@@ -153,24 +153,30 @@ fn locate(file: &Lanes<'_>, m: &Spaces<'_, '_>, (space, at): (Space, Address), o
     Ok(())
 }
 
+/// Rank of the CTA of the cluster whose shared memory has `address`, and the address as that CTA has it.
+///
+/// # Errors
+/// It is outside the cluster.
+pub(crate) fn located(m: &Spaces<'_, '_>, address: u64, what: &str, lane: LaneMask) -> Result<(u32, u64), Stop> {
+    let found = match m.cluster {
+        Some(place) => place.resolve(address),
+        None => Some((0, address)).filter(|_| address >> RANK_BIT == 0),
+    };
+    found.ok_or_else(|| {
+        Trap::stop(FaultKind::IllegalAddress, format!("{what} at {address:#x}, outside the cluster"), lane)
+    })
+}
+
 /// The address that the CTA has for one of the cluster's shared memory, which is to be its own.
 ///
 /// # Errors
 /// For another CTA's memory.
 pub(crate) fn own_shared(m: &Spaces<'_, '_>, address: u64, what: &str, lane: LaneMask) -> Result<u64, Stop> {
-    let beyond = (address >> RANK_BIT) as u32;
-    let found = match m.cluster {
-        Some(place) => place.resolve(address).map(|(rank, within)| (rank, rank == place.rank, within)),
-        None => Some((beyond, beyond == 0, address)),
-    };
-    match found {
-        Some((_, true, within)) => Ok(within),
-        Some((rank, ..)) => {
-            let what = format!("{what} in the shared memory of CTA {rank} of the cluster, which is not executable");
+    match located(m, address, what, lane)? {
+        (rank, within) if m.cluster.is_none_or(|place| place.rank == rank) => Ok(within),
+        (rank, _) => {
+            let what = format!("{what} in the shared memory of CTA {rank} of the cluster: it must be the own CTA's");
             Err(Trap::stop(FaultKind::IllegalInstruction, what, lane))
-        }
-        None => {
-            Err(Trap::stop(FaultKind::IllegalAddress, format!("{what} at {address:#x}, outside the cluster"), lane))
         }
     }
 }
@@ -316,9 +322,18 @@ impl Wait {
     }
 }
 
-/// `bytes` of a transfer have come to the barrier at `address`. It may have been invalidated; a count beyond its range
-/// stays.
-pub(crate) fn complete(shared: &mut SharedMemory, address: u32, bytes: u32) {
+/// Bytes that come to an `mbarrier`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arriving {
+    /// Rank of the CTA whose barrier it is; 0 without a cluster.
+    pub rank: u32,
+    /// The address, as that CTA has it.
+    pub address: u32,
+    pub bytes: u32,
+}
+
+/// Bytes of a transfer have come to a barrier. It may have been invalidated; a count beyond its range stays.
+pub(crate) fn complete(shared: &mut SharedMemory, Arriving { address, bytes, .. }: Arriving) {
     let address = u64::from(address);
     let Some(state) = state_at(shared, address) else { return };
     let Ok(after) = state.after(0, -i64::from(bytes), false) else { return };

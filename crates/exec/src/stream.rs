@@ -13,7 +13,7 @@ use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::launch::Launch;
 use crate::machine;
-use crate::mbarrier::{self, Wait};
+use crate::mbarrier::{self, Arriving, Wait};
 use crate::memory::{OutOfBounds, Own, Reader, SHARED_WINDOW};
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
@@ -52,6 +52,8 @@ pub struct LiveStream {
     woken: VecDeque<WarpSlot>,
     /// Transfers that have not ended.
     transfers: Vec<Pending>,
+    /// Bytes that have come to barriers of other CTAs of the cluster, to be counted in the exchange.
+    arrivals: Vec<(ClusterPlace, Arriving)>,
     next_transfer: u32,
     /// The description of an operation of the exchange, which nobody needs.
     unused: DynInst,
@@ -67,8 +69,11 @@ pub struct LiveStream {
 #[derive(Debug)]
 struct Pending {
     id: TransferId,
-    cta: u16,
-    barriers: Vec<(u32, u32)>,
+    /// The slot of its CTA, unless that has ended.
+    cta: Option<u16>,
+    /// The CTA's place in a cluster.
+    place: Option<ClusterPlace>,
+    barriers: Vec<Arriving>,
 }
 
 /// An operation that waits for the exchange.
@@ -85,6 +90,8 @@ enum WaitingKind {
     Held(WarpSlot, Pc, StepContext),
     /// The reduction of this number in [`Own::reductions`].
     Reduction(usize),
+    /// The arrival of this number in [`LiveStream::arrivals`].
+    Arrival(usize),
 }
 
 /// An instruction under checks.
@@ -294,6 +301,8 @@ impl WarpStream for LiveStream {
         self.take_shared(shared, slot);
         let done = self.advance(Device::Alone(shared), slot, context, out, |_| ());
         self.lend_shared(shared, slot);
+        // Others do not wait for the exchange with their arrivals.
+        self.wants_peers |= out.at_mbarrier && self.waits_in_cluster();
         done
     }
 
@@ -319,6 +328,13 @@ impl WarpStream for LiveStream {
                 self.own.reductions[number].perform(&mut shared.memory, &self.reader);
                 Ok(None)
             }
+            WaitingKind::Arrival(number) => {
+                let (place, arriving) = self.arrivals[number];
+                if let Some(theirs) = shared.clusters.shared_mut(place, arriving.rank) {
+                    mbarrier::complete(theirs, arriving);
+                }
+                Ok(None)
+            }
         };
         let stray = self.reader.take_stray();
         if let Some(seen) = &mut seen {
@@ -329,18 +345,14 @@ impl WarpStream for LiveStream {
             self.waiting.clear();
             self.cycles.clear();
             self.own.reductions.clear();
+            self.arrivals.clear();
             self.next = 0;
         }
         done
     }
 
-    fn transferred(&mut self, transfer: TransferId) {
-        let Some(at) = self.transfers.iter().position(|pending| pending.id == transfer) else { return };
-        let Pending { cta, barriers, .. } = self.transfers.swap_remove(at);
-        let place = &mut self.ctas[usize::from(cta)];
-        barriers.into_iter().for_each(|(address, bytes)| mbarrier::complete(&mut place.shared, address, bytes));
-        place.barriers_changed = true;
-        self.wake(CtaSlot(cta));
+    fn transferred(&mut self, transfer: TransferId, now: Cycle) {
+        self.finish(transfer, now);
     }
 
     fn wants_peers(&self) -> bool {
@@ -366,7 +378,9 @@ impl WarpStream for LiveStream {
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {
-        self.transfers.retain(|transfer| transfer.cta != slot.0);
+        for pending in self.transfers.iter_mut().filter(|pending| pending.cta == Some(slot.0)) {
+            pending.cta = None;
+        }
         if let Some(cluster) = &mut self.ctas[slot.index()].cluster {
             cluster.has_ended = true;
             self.wants_peers = true;
@@ -608,7 +622,8 @@ impl LiveStream {
         {
             transfer.id = TransferId(*next_transfer);
             *next_transfer = next_transfer.wrapping_add(1);
-            transfers.push(Pending { id: transfer.id, cta: cta as u16, barriers });
+            let place = ctas[cta].cluster.as_ref().map(|cluster| cluster.place);
+            transfers.push(Pending { id: transfer.id, cta: Some(cta as u16), place, barriers });
         }
         if done.is_ok() && !is_watched && self.own.reductions.len() == reductions {
             return Ok(());

@@ -1,10 +1,9 @@
 //! Copies and reductions of boxes of tensors by the copy engine.
 
-use crate::bulk::barrier_at;
-use crate::copy_engine::{Copies, Engine, add_run};
+use crate::copy_engine::{Copies, Engine, Receivers, add_run};
 use crate::fault::{Outcome, Stop};
 use crate::lanes::{Lanes, Reg};
-use crate::mbarrier::own_shared;
+use crate::mbarrier::{Arriving, own_shared};
 use crate::memory::{generic_space, window_base};
 use crate::tensor_map::{ALIGNMENT, BYTES, Element, Interleave, MOST_DIMENSIONS, Place, Row, TensorMap};
 use crate::update::{AtomicOp, AtomicType};
@@ -37,7 +36,10 @@ pub struct TensorCopy {
 pub(crate) struct Copy {
     map: TensorMap,
     place: Place,
+    /// The source in shared memory, of a copy that is not a load.
     shared: u64,
+    /// Who receives the data of a load.
+    to: Option<Receivers>,
 }
 
 impl TensorCopy {
@@ -56,7 +58,7 @@ impl TensorCopy {
     }
 
     /// The copy of a lane, which is possible.
-    fn copy(&self, file: &Lanes<'_>, engine: &Engine<'_, '_, '_>) -> Result<Copy, Stop> {
+    fn copy(&self, file: &Lanes<'_>, engine: &Engine<'_, '_, '_>, transfer: &mut Transfer) -> Result<Copy, Stop> {
         let (lane, kind) = (engine.lane, FaultKind::IllegalInstruction);
         let operand = |k: u8| file.get::<u32>(Reg(self.operands.0 + u16::from(k)), lane);
         let at = file.get::<u64>(self.map, lane);
@@ -88,16 +90,24 @@ impl TensorCopy {
             for (k, offset) in place.offsets[..spatial].iter_mut().enumerate().filter(|_| self.im2col) {
                 *offset = (extra & 0xffff) >> (bits * k) & ((1 << bits) - 1);
             }
-            if self.multicast {
-                engine.own_cta_only((extra >> 16) as u16)?;
-            }
         }
-        let mut shared = 0;
+        let (mut shared, mut to) = (0, None);
         if self.kind != TransferKind::Prefetch {
-            shared = own_shared(engine.m, operand(0).into(), "a box", 1 << lane)?;
-            engine.is_multiple(shared, 128, "copy of a box: the shared address")?;
+            engine.is_multiple(operand(0).into(), 128, "copy of a box: the shared address")?;
         }
-        Ok(Copy { map, place, shared })
+        match self.kind {
+            TransferKind::Prefetch => {}
+            TransferKind::GlobalToShared => {
+                to = Some(engine.receivers(operand(0), self.ctas(file, lane), transfer)?);
+            }
+            _ => shared = own_shared(engine.m, operand(0).into(), "the source of a box", 1 << lane)?,
+        }
+        Ok(Copy { map, place, shared, to })
+    }
+
+    /// The mask of a multicast.
+    fn ctas(&self, file: &Lanes<'_>, lane: usize) -> Option<u16> {
+        self.extra.filter(|_| self.multicast).map(|extra| (file.get::<u32>(extra, lane) >> 16) as u16)
     }
 }
 
@@ -117,9 +127,9 @@ impl Copies for TensorCopy {
         file: &Lanes<'_>,
         engine: &Engine<'_, '_, '_>,
         transfer: &mut Transfer,
-        barriers: &mut Vec<(u32, u32)>,
+        barriers: &mut Vec<Arriving>,
     ) -> Result<Copy, Stop> {
-        let (copy, lane) = (self.copy(file, engine)?, engine.lane);
+        let (copy, lane) = (self.copy(file, engine, transfer)?, engine.lane);
         let bytes = copy.map.copied_bytes() as u32;
         copy.map.walk(&copy.place, |row| {
             add_run(transfer, row.address, row.inside);
@@ -129,7 +139,8 @@ impl Copies for TensorCopy {
             transfer.shared_bytes += bytes;
         }
         if self.kind == TransferKind::GlobalToShared {
-            barriers.push((barrier_at(engine.m, file.get(self.operands.next(), lane), lane)?, bytes));
+            let at = file.get(self.operands.next(), lane);
+            engine.arriving((at, bytes), self.ctas(file, lane), barriers)?;
         }
         Ok(copy)
     }
@@ -173,8 +184,12 @@ impl Copy {
             rows.push((shared, row));
             Ok::<_, Stop>(())
         })?;
-        for (shared, row) in rows {
-            self.each_unit(shared, row.len(), |from, at| engine.write(Space::Shared, at, &row[from]))?;
+        let Some(to) = self.to else { return Ok(()) };
+        for first in to.addresses(engine.m) {
+            for (shared, row) in &rows {
+                let first = first + u64::from(*shared);
+                self.each_unit(first, row.len(), |from, at| engine.write(Space::Shared, at, &row[from]))?;
+            }
         }
         Ok(())
     }
@@ -192,7 +207,9 @@ impl Copy {
                 return Ok(());
             }
             let mut row = vec![0; bytes];
-            self.each_unit(shared, bytes, |to, at| engine.read(Space::Shared, at, &mut row[to]))?;
+            self.each_unit(self.shared + u64::from(shared), bytes, |to, at| {
+                engine.read(Space::Shared, at, &mut row[to])
+            })?;
             let within = &row[before as usize..][..inside as usize];
             match reduction {
                 Some(reduction) => engine.reduce(Space::Global, address, within, reduction),
@@ -201,14 +218,13 @@ impl Copy {
         })
     }
 
-    /// Calls `f` for the units of a row: its part, and the place in shared memory.
+    /// Calls `f` for the units of a row that begins at the shared address `first`: the part of the row, and its address.
     fn each_unit(
         &self,
-        shared: u32,
+        first: u64,
         bytes: usize,
         mut f: impl FnMut(std::ops::Range<usize>, u64) -> Outcome,
     ) -> Outcome {
-        let first = self.shared + u64::from(shared);
         if self.map.swizzle.span().is_none() {
             return f(0..bytes, first);
         }

@@ -68,7 +68,7 @@ pub enum TransferKind {
     SharedToGlobal,
     /// Shared memory is added to (or otherwise combined with) global memory.
     SharedReduction,
-    /// Shared memory of this CTA to shared memory of another one of its cluster.
+    /// Shared memory of this CTA to shared memory of a CTA of its cluster.
     SharedToShared,
     /// Global memory into the L2.
     Prefetch,
@@ -93,6 +93,8 @@ pub struct Transfer {
     pub runs: Vec<(u64, u32)>,
     /// Bytes of shared memory that it accesses, including parts of a box outside the tensor.
     pub shared_bytes: u32,
+    /// CTAs of the cluster other than the own one that receive these bytes, by rank, a bit each.
+    pub others: u16,
 }
 
 /// Arrival of a warp at a CTA barrier.
@@ -321,8 +323,8 @@ pub trait WarpStream: Send {
     /// Takes it back, when all waiting operations of all streams have been performed. Barriers of clusters complete.
     fn take_back(&mut self, _shared: &mut Self::Shared) {}
 
-    /// All bytes of a transfer have arrived: its `mbarrier` counts them.
-    fn transferred(&mut self, _transfer: TransferId) {}
+    /// All bytes of a transfer have arrived in cycle `now`: its `mbarrier` counts them, other CTAs' ones in the exchange.
+    fn transferred(&mut self, _transfer: TransferId, _now: Cycle) {}
 
     /// A warp that was held at an `mbarrier` or the barrier of its cluster and may be stepped again, each once. Its wait
     /// has been performed.

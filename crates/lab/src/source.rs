@@ -244,8 +244,8 @@ impl WarpStream for Stream {
         each!(self.exchange(&mut shared;))
     }
 
-    fn transferred(&mut self, transfer: TransferId) {
-        each!(self.transferred(transfer));
+    fn transferred(&mut self, transfer: TransferId, now: Cycle) {
+        each!(self.transferred(transfer, now));
     }
 
     #[inline(always)]

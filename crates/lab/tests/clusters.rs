@@ -1,5 +1,8 @@
 //! Clusters of CTAs in time: placing, shared memory of CTAs on other SMs, the barrier.
 
+#[path = "../../lower/tests/remote/expected.rs"]
+mod remote;
+
 use exec::{Arg, Launch};
 use isa::Dim3;
 use lab::{HostThreads, Setup, SimulatedDevice};
@@ -133,4 +136,61 @@ fn clusters_that_never_fit_are_refused() {
     assert!(old.contains("a100 (sm_80) has no clusters: they need sm_90"), "{old}");
     let small = refusal("h100", &|gpu| (gpu.sms_per_gpc, gpu.sm.max_ctas) = (Some(3), 1), 4);
     assert!(small.contains("a cluster of 4 such CTAs does not fit on a GPC of 3 SMs"), "{small}");
+}
+
+const REMOTE: [(&str, ModuleCode<'_>); 2] = [
+    ("PTX", ModuleCode::Ptx(include_str!("../../lower/tests/data/sm_90/remote.ptx"))),
+    ("machine code", ModuleCode::Binary(include_bytes!("../../lower/tests/data/sm_90/remote.cuda129.sm_90.cubin"))),
+];
+
+/// The words that a kernel of `remote.ptx` leaves, and what is reported of it.
+fn run_remote(
+    setup: &Setup,
+    code: ModuleCode<'_>,
+    (kernel, threads, words): (&str, u32, usize),
+    (size, ctas): (u32, u32),
+) -> Result<(Vec<u32>, String), String> {
+    let mut device = SimulatedDevice::new(setup).map_err(|e| e.to_string())?;
+    let module = device.load_module(&ModuleSource { name: "remote", code }).unwrap();
+    let function = device.loaded(module).unwrap().kernel(kernel).map_err(|e| e.to_string())?.clone();
+    let words = words * ctas as usize;
+    let input: Vec<u8> = (0..remote::INPUT).flat_map(|i| remote::input(i).to_le_bytes()).collect();
+    let memory = device.memory();
+    let from = memory.allocate("input", input.len() as u64).unwrap();
+    let out = memory.allocate("output", 4 * words as u64).unwrap();
+    let map = memory.allocate_aligned("map", 128, 64).unwrap();
+    memory.write(from, &input).unwrap();
+    memory.write(out, &vec![0; 4 * words]).unwrap();
+    memory.write(map, &remote::tensor(from).to_bytes()).unwrap();
+    let args = [Arg::Pointer(out), Arg::Pointer(if kernel == "boxes" { map } else { from })];
+    let mut launch = Launch::new(function, Dim3::new(ctas, 1, 1), Dim3::new(threads, 1, 1), 0, &args).unwrap();
+    launch.set_cluster(Some(Dim3::new(size, 1, 1))).map_err(|e| e.to_string())?;
+    device.enqueue(0, launch, ThreadRegisters::Estimated, 0).map_err(|e| e.to_string())?;
+    device.synchronize().map_err(|e| e.to_string())?;
+    let mut bytes = vec![0; 4 * words];
+    device.memory().read(out, &mut bytes).unwrap();
+    let report = format!("{:?}", device.kernel_reports());
+    Ok((bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect(), report))
+}
+
+/// Copies, stores, reductions and arrivals whose bytes and arrivals come to barriers of CTAs on other SMs.
+#[test]
+fn work_for_other_ctas_ends_at_their_barriers_alike_on_any_number_of_threads() {
+    for (name, code) in REMOTE {
+        for (kernel, threads, words, most) in remote::KERNELS {
+            for size in [1, 2, 3, 8, 16].into_iter().filter(|size| *size <= most) {
+                let expected = remote::output(kernel, size as usize, 2 * size as usize);
+                for core in ["inorder", "modern", "functional"] {
+                    let context = format!("{name}: {kernel} in clusters of {size} on {core}");
+                    let run = |threads_of_host| {
+                        let setup = setup(core, threads_of_host);
+                        run_remote(&setup, code, (kernel, threads, words), (size, 2 * size)).expect(&context)
+                    };
+                    let alone = run(1);
+                    assert_eq!(alone.0, expected, "{context}");
+                    assert_eq!(run(3), alone, "{context}, 3 threads");
+                }
+            }
+        }
+    }
 }

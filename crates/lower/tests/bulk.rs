@@ -213,10 +213,10 @@ fn impossible_copies_are_faults_that_say_why() {
         ([8, 0, 64, 1], "bulk copy: the global address"),
         ([0, 8, 64, 1], "bulk copy: the shared address"),
         ([0, 0, 8, 1], "the size of a bulk copy 0x8 is not a multiple of 16"),
-        ([0, 0, 64, 3], "multicast to the CTAs 0x0003 of the cluster, other than this one, is not executable"),
+        ([0, 0, 64, 3], "multicast to the CTAs 0x0003 of a cluster of 1 CTA: a bit for each receiver"),
         ([16384, 0, 64, 1], "out-of-bounds load from global address"),
         ([0, 4096, 64, 1], "outside the CTA's"),
-        ([0, 1 << 24, 64, 1], "in the shared memory of CTA 1 of the cluster, which is not executable"),
+        ([0, 1 << 24, 64, 1], ", outside the cluster"),
         ([0, 0, 1 << 19, 1], "more than the CTA's shared memory"),
     ];
     for (name, loaded) in &modules() {

@@ -31,6 +31,7 @@ mod ptx_page;
 mod references;
 mod registers;
 mod rejects;
+mod remote;
 mod runtime;
 mod sass_atomics;
 mod sass_bits;

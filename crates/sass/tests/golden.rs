@@ -23,7 +23,7 @@ fn cubins(sm: u8) -> Vec<PathBuf> {
 
 /// Cubins of textures, surfaces, jumps and Hopper's instructions in more forms than the workloads have.
 fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
-    const NAMES: [&str; 41] = [
+    const NAMES: [&str; 44] = [
         "images",
         "jumptable",
         "cases",
@@ -54,6 +54,9 @@ fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
         "sm_90/barriers.cuda130",
         "sm_90/bulk.cuda124",
         "sm_90/bulk.cuda130",
+        "sm_90/remote.cuda129",
+        "sm_90/remote.cuda130",
+        "sm_90/remote.debug.cuda129",
         "sm_90/wgmma.cuda124",
         "sm_90/wgmma_groups.cuda124",
         "sm_90/wgmma_groups.cuda130",

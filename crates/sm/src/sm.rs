@@ -387,7 +387,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
         while let Some(Complete { warp, transfer, goes_on }) = wb.state.engine.end(now) {
             wb.state.wake_up.moved();
-            self.decode.stream.transferred(transfer);
+            self.decode.stream.transferred(transfer, now);
             if goes_on {
                 wb.state.warps.at_bulk.remove(warp);
                 wb.state.dirty.insert(warp);

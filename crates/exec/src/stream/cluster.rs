@@ -1,12 +1,13 @@
-//! Clusters in a stream: shared memory is handed over, warps at barriers are woken.
+//! Clusters in a stream: shared memory is handed over, transfers end, warps at barriers are woken.
 
-use super::LiveStream;
+use super::{LiveStream, Pending, Waiting, WaitingKind};
 use crate::cluster::Membership;
 use crate::cta::Cta;
+use crate::mbarrier;
 use crate::state::DeviceState;
 use crate::warp::Warp;
-use isa::{CtaSlot, WarpSlot};
-use kit::LaneMask;
+use isa::{CtaSlot, TransferId, WarpSlot};
+use kit::{Cycle, LaneMask};
 
 /// Threads of a CTA that have not exited, and those among them that have not arrived at the cluster's barrier.
 fn counts(warps: &[Warp], cta: &Cta) -> (u32, u32) {
@@ -76,7 +77,37 @@ impl LiveStream {
                 lend(warps, cta, state);
             }
         }
-        self.wants_peers = !at_cluster.is_empty();
+        self.wants_peers = !at_cluster.is_empty() || self.is_alone && self.waits_in_cluster();
+    }
+
+    /// Whether a warp waits at an `mbarrier` at which other CTAs may arrive.
+    pub(super) fn waits_in_cluster(&self) -> bool {
+        self.ctas.iter().any(|cta| cta.cluster.is_some() && !cta.waits.is_empty())
+    }
+
+    /// Ends a transfer: its bytes come to its barriers.
+    pub(super) fn finish(&mut self, transfer: TransferId, now: Cycle) {
+        let Some(at) = self.transfers.iter().position(|pending| pending.id == transfer) else { return };
+        let Pending { cta, place, barriers, .. } = self.transfers.swap_remove(at);
+        for arriving in barriers {
+            match (place, cta) {
+                (Some(place), _) if place.rank != arriving.rank => {
+                    self.wants_peers = true;
+                    self.waiting.push(Waiting { kind: WaitingKind::Arrival(self.arrivals.len()), seen: None });
+                    self.cycles.push(now);
+                    self.arrivals.push((place, arriving));
+                }
+                (_, Some(cta)) => {
+                    let cta = &mut self.ctas[usize::from(cta)];
+                    mbarrier::complete(&mut cta.shared, arriving);
+                    cta.barriers_changed = true;
+                }
+                (_, None) => {}
+            }
+        }
+        if let Some(cta) = cta {
+            self.wake(CtaSlot(cta));
+        }
     }
 
     /// The barrier of a cluster at which a warp waits, for messages.

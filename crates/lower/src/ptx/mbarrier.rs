@@ -76,6 +76,28 @@ impl FunctionLowering<'_, '_> {
         self.change(m, MbarrierOp::Arrive, None, &o[0], operands)
     }
 
+    /// An `access` of the cluster's shared memory whose bytes come to the barrier that is the last operand.
+    pub(super) fn completing(
+        &mut self,
+        m: &Mods<'_>,
+        o: &[Operand],
+        access: fn(&mut Self, &Mods<'_>, &[Operand]) -> Lowered<Op>,
+    ) -> Lowered<Op> {
+        m.ignore(&["mbarrier::complete_tx::bytes"]);
+        let (Some(barrier), before) = (o.last(), &o[..o.len().saturating_sub(1)]) else {
+            return Err(self.problem("an `mbarrier` is needed here"));
+        };
+        let op = access(self, m, before)?;
+        let bytes = match &op {
+            Op::Store(transfer) => transfer.format.total_bytes(),
+            Op::Atomic(atomic) => atomic.ty.bytes(),
+            _ => return Err(self.problem("the access is not to the cluster's shared memory")),
+        };
+        self.push(op, "the access, whose bytes then come to the barrier".into());
+        let operands = [0, bytes.into()].map(|n| self.word(n));
+        self.change(m, MbarrierOp::Complete, None, barrier, operands)
+    }
+
     /// The space and address of a barrier.
     fn mbarrier_at(&mut self, m: &Mods<'_>, o: &Operand) -> Lowered<(Space, Address)> {
         let (space, address, _) = self.target(m, o)?;

@@ -18,6 +18,8 @@ impl FunctionLowering<'_, '_> {
     pub fn memory(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         match m.name() {
             "ld" | "ldu" => self.load(m, o),
+            "st" if m.has("async") => self.completing(m, o, Self::store),
+            "red" if m.has("async") => self.completing(m, o, Self::atomic),
             "st" => self.store(m, o),
             "atom" | "red" => self.atomic(m, o),
             "createpolicy" => self.create_policy(m, o),

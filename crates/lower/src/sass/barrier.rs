@@ -1,12 +1,15 @@
-//! Hopper's barriers in shared memory.
+//! Hopper's barriers in shared memory, and accesses to shared memory of the cluster that complete there.
 
 use super::builder::{Builder, Lowered};
-use super::memory::address;
+use super::memory::{address, atomic_op, atomic_type, consecutive, format};
 use super::operand::{is_kept, list, operands};
+use exec::access::{Address, Transfer};
+use exec::atomic::Atomic;
 use exec::mbarrier::{Mbarrier, MbarrierOp, MbarrierWait};
 use exec::op::Op;
 use isa::{ALL_COPIES, Space};
 use sass::decode::modifier::{Arrival, key};
+use sass::decode::operand::{Memory, Register};
 use sass::decode::{SassInst, SassOperand};
 
 /// `SYNCS.EXCH`.
@@ -59,6 +62,44 @@ pub(super) fn check(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let suspends = inst.has(key::SUSPENDS);
     b.emit(Op::MbarrierWait(MbarrierWait { space: Space::Shared, address, d, phase, suspends }));
     Ok(())
+}
+
+/// `STAS`.
+pub(super) fn store(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [SassOperand::Memory(place), s] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let ((format, columns), [address, barrier]) = (format(inst)?, pair(b, place)?);
+    let s = b.columns(s, columns)?;
+    b.emit(Op::Store(Transfer { space: Space::Shared, format, address, registers: consecutive(s) }));
+    complete(b, barrier, format.total_bytes());
+    Ok(())
+}
+
+/// `REDAS`.
+pub(super) fn reduce(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [SassOperand::Memory(place), s] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let op = atomic_op(inst.modifier(key::ATOMIC))?;
+    let ty = inst.modifier(key::ATOMIC_TYPE).and_then(|ty| atomic_type(ty, op)).ok_or("its type is not executable")?;
+    let [address, barrier] = pair(b, place)?;
+    let operand = b.columns(s, u16::from(ty.bytes() / 4))?;
+    b.emit(Op::Atomic(Atomic { space: Space::Shared, op, ty, d: None, unused: false, address, b: operand, c: None }));
+    complete(b, barrier, ty.bytes());
+    Ok(())
+}
+
+/// The addresses of data and barrier in a pair of registers.
+fn pair(b: &mut Builder<'_>, place: Memory) -> Lowered<[Address; 2]> {
+    if place.offset != 0 {
+        return Err("an offset added to its pair of addresses is not executable: no compiler writes one".into());
+    }
+    let base = b.register(Register::general(place.base), 2)?;
+    Ok([base, base.next()].map(|base| Address { base, wide: false, frame: false, offset: 0 }))
+}
+
+/// `bytes` come to the barrier at `address`.
+fn complete(b: &mut Builder<'_>, address: Address, bytes: u8) {
+    let [none, bytes] = [0, bytes.into()].map(|n| b.constant(n));
+    let op = MbarrierOp::Complete;
+    change(b, Mbarrier { op, space: Space::Shared, address, d: None, count: none, bytes, together: false });
 }
 
 /// `ARRIVES.LDGSTSBAR` of sm_90, which waits for the copies of its warp: an arrival, or the byte that they count as.

@@ -65,6 +65,8 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::ArriveS if b.sm >= 90 => barrier::copies_arrive(b, inst),
         SassOp::AtomSArrive | SassOp::ArriveS => memory::arrive(b, inst),
         SassOp::LdGSts => memory::copy(b, inst),
+        SassOp::StAs => barrier::store(b, inst),
+        SassOp::RedAs => barrier::reduce(b, inst),
         SassOp::SyncsExch => barrier::exchange(b, inst),
         SassOp::SyncsArrive => barrier::arrive(b, inst),
         SassOp::SyncsPhaseChk => barrier::check(b, inst),

@@ -11,8 +11,6 @@ pub fn of(code: u16, sm: u8) -> Option<(&'static str, &'static str)> {
 pub const ROWS: &[(u16, u8, u8, &str, &str)] = &[
     (0x9a4, 90, 90, "LDGMC", MULTICAST),
     (0x9a5, 90, 90, "LDGMC", MULTICAST),
-    (0xdbd, 90, 90, "STAS", REMOTE),
-    (0xdbe, 90, 90, "REDAS", REMOTE),
     (0x582, 75, 90, "LDC", "a constant bank given by a uniform register"),
 ];
 
@@ -72,4 +70,3 @@ pub fn reserved(op: &str, field: &str, value: u64) -> Option<&'static str> {
 
 const BINDLESS: &str = "texture whose handle is in a constant bank";
 const MULTICAST: &str = "load through a multicast address";
-const REMOTE: &str = "access to the shared memory of another CTA of the cluster, which completes at a barrier";

@@ -411,7 +411,7 @@ impl WarpStream for Scripted {
         Ok(Some(self.held.remove(0)))
     }
 
-    fn transferred(&mut self, transfer: TransferId) {
+    fn transferred(&mut self, transfer: TransferId, _: Cycle) {
         let (_, arrived) = &mut self.transfers[transfer.index()];
         assert!(!std::mem::replace(arrived, true), "a transfer ends once");
     }

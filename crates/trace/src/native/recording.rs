@@ -185,8 +185,8 @@ impl<S: WarpStream> WarpStream for Recording<S> {
         self.stream.exchange(shared)
     }
 
-    fn transferred(&mut self, transfer: TransferId) {
-        self.stream.transferred(transfer);
+    fn transferred(&mut self, transfer: TransferId, now: Cycle) {
+        self.stream.transferred(transfer, now);
     }
 
     fn wants_peers(&self) -> bool {

@@ -1,8 +1,8 @@
 //! Hopper's barriers in shared memory, and its copies by the uniform datapath. The text of the descriptor with the cache
 //! policy (bit 76, uniform register at 40) is left out.
 
-use super::atomics::REDUCTION_OP;
-use super::memory::{DATA, UNIFORM_ON, at};
+use super::atomics::{ATOMIC_TYPE, REDUCTION_OP};
+use super::memory::{DATA, PLAIN, UNIFORM_ON, at};
 use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::{Address, Width, row};
@@ -16,6 +16,11 @@ const BARRIER: Address = Address {
     width: Width::Plain,
     scale: None,
 };
+/// `[R2.64]`: a pair of addresses in the cluster's shared memory, of the data and of a barrier. No compiler adds a
+/// uniform register.
+const PAIR: Address = Address { uniform: 64, width: Width::Descriptor(90), ..PLAIN };
+const NOT_ADDED: (Field, u64) = (bits(64, 6), 0x3f);
+const SIZE: Mod = choice!(SIZE: Size, bits(73, 3), [_ _ _ _ (B32 "") (B64 ".64") (B128 ".128") _]);
 const fn uniform_at(lo: u8) -> Slot {
     slot(What::UAddress(lo))
 }
@@ -24,7 +29,7 @@ const MULTICAST: Mod = key::MULTICAST.bit(75, &["", ".MULTICAST"]);
 const DIRECTION: Mod = choice!(DIRECTION: CopyDirection, bits(73, 2), [
     _ (GlobalToShared ".S.G") (SharedToGlobal ".G.S") (SharedToShared ".S.S")
 ]);
-const TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(81, 4), [
+const BULK_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(81, 4), [
     (U32 "") (S32 ".S32") (U64 ".U64") (S64 ".S64") (F16 ".F16.RN") (F32 ".F32.RN") _ (F64 ".F64.RN") (Bf16 ".BF16.RN")
     _ _ _ _ _ _ _
 ]);
@@ -85,6 +90,26 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(&[(bits(91, 1), 1), (bits(70, 2), 1)]),
     row(SassOp::SyncsCctl, 0x1b1, &[4], &[], &[at(BARRIER)], "the barrier is no longer used").sm(90, 90).fixed(UNIFORM_ON),
+    row(
+        SassOp::StAs,
+        0x1bd,
+        &[6],
+        &[SIZE],
+        &[at(PAIR), DATA],
+        "shared memory of a CTA of the cluster = b; the bytes come to a barrier",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(90, 2), 3), (bits(77, 4), 0), NOT_ADDED]),
+    row(
+        SassOp::RedAs,
+        0x1be,
+        &[6],
+        &[REDUCTION_OP, ATOMIC_TYPE],
+        &[at(PAIR), DATA],
+        "shared memory of a CTA of the cluster = memory op b; the bytes come to a barrier",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(90, 2), 2), (bits(72, 1), 1), (bits(77, 4), 0), NOT_ADDED]),
     engine(
         SassOp::UBlkCp,
         0x1ba,
@@ -97,7 +122,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::UBlkRed,
         0x1bb,
         &[1],
-        &[DIRECTION, REDUCTION_OP, TYPE],
+        &[DIRECTION, REDUCTION_OP, BULK_TYPE],
         &[uniform_at(32), uniform_at(24), UR64],
         "reduces shared memory into global or shared memory",
     )

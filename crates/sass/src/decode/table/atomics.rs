@@ -23,7 +23,7 @@ const ATOMG_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [
 pub(super) const REDUCTION_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [
     (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR")
 ]);
-const ATOMIC_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [
+pub(super) const ATOMIC_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [
     (U32 "") (S32 ".S32") (U64 ".64") (F32 ".F32.FTZ.RN") (F16x2 ".F16x2.RN") (S64 ".S64") (F64 ".F64.RN") _
 ]);
 const CAS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") (S32 ".S32") (U64 ".64")]);
