@@ -111,7 +111,8 @@ def test_a_heat_map_has_two_axes(grid):
     assert texts(ax) == (["1", "2", "4"], "sm.issue.schedulers", "core.issue_buffer")
     cells = ax.images[0].get_array()
     assert cells.shape == (2, 3) and cells[0, 0] == pytest.approx(1.0)
-    one = grid.plot("ipc", kind="heat", workload="nn").images[0].get_array()
+    assert texts(grid.plot(kind="heat", x="core.issue_buffer"))[1:] == ("core.issue_buffer", "sm.issue.schedulers")
+    one = grid.plot("ipc", kind="heat", workload="nn", x="sm.issue.schedulers").images[0].get_array()
     assert one[0, 0] == pytest.approx(grid.repeats("nn", grid.columns[0], "ipc").mean)
 
 

@@ -38,25 +38,27 @@ def plot(
     if kind == "bar":
         return _bars(of, statistic, chosen, axes_of(ax))
     if kind == "line":
-        return _lines(of, statistic, chosen, _axis(of, x, "x", 0), axes_of(ax))
+        return _lines(of, statistic, chosen, _axis(of, x, "x"), axes_of(ax))
     if kind == "heat":
-        return _heat(of, statistic, chosen, _axis(of, x, "x", 0), _axis(of, y, "y", 1), axes_of(ax))
+        across = _axis(of, x, "x", y)
+        return _heat(of, statistic, chosen, across, _axis(of, y, "y", across), axes_of(ax))
     raise _native.InputError(f"kind={kind!r}: it is one of bar, line, heat")
 
 
-def _axis(of: Comparison, name: Optional[str], keyword: str, at: int) -> str:
-    """The axis that is named, or the one at place `at`, those with numbers first."""
+def _axis(of: Comparison, name: Optional[str], keyword: str, other: Optional[str] = None) -> str:
+    """The axis that is named, or the first one apart from `other`, those with numbers first."""
     known = of.axes
+    listed = ", ".join(known) or "nothing"
     if name is not None and name not in known:
-        listed = ", ".join(known) or "nothing"
         raise _native.InputError(f"{keyword}={name!r}: {listed} varies in the comparison")
     if name is not None:
         return name
     ordered = sorted(known, key=lambda axis: not all(map(_is_number, known[axis])))
-    if len(ordered) <= at:
-        raise _native.InputError(f"{keyword}: {', '.join(known) or 'nothing'} varies in the comparison; a plot of kind "
-                                 "line needs one axis, of kind heat two")
-    return ordered[at]
+    free = [axis for axis in ordered if axis != other]
+    if not free:
+        needs = "a plot of kind line needs one axis, of kind heat two"
+        raise _native.InputError(f"{keyword}: {listed} varies in the comparison; {needs}")
+    return free[0]
 
 
 def _is_number(value: Any) -> bool:
@@ -135,6 +137,12 @@ def _lines(of: Comparison, statistic: str, workloads: list[str], x: str, ax: Any
     return _finished(of, statistic, ax)
 
 
+def _mean(of: Comparison, column: str) -> Optional[float]:
+    """Geometric mean of the speedups of a column, over the repeats where there are some."""
+    repeats = of.repeats_of_mean(column)
+    return repeats.mean if repeats else of.mean(column)
+
+
 def _heat(of: Comparison, statistic: str, workloads: list[str], x: str, y: str, ax: Any) -> Any:
     """A cell for each pair of values: of one workload, or the geometric mean of the speedups."""
     if len(workloads) > 1 and statistic != "speedup":
@@ -146,7 +154,7 @@ def _heat(of: Comparison, statistic: str, workloads: list[str], x: str, y: str, 
     cells = [[math.nan] * len(across) for _ in down]
     for column, values in of.values_of_columns().items():
         if x in values and y in values:
-            figure = of.mean(column) if len(workloads) > 1 else _point(of, workloads[0], column, statistic)[0]
+            figure = _mean(of, column) if len(workloads) > 1 else _point(of, workloads[0], column, statistic)[0]
             cells[down.index(values[y])][across.index(values[x])] = math.nan if figure is None else figure
     image = ax.imshow(cells, aspect="auto", origin="lower")
     ax.set_xticks(range(len(across)), [str(value) for value in across])
@@ -156,6 +164,7 @@ def _heat(of: Comparison, statistic: str, workloads: list[str], x: str, y: str, 
     for row, figures in enumerate(cells):
         for at, figure in enumerate(figures):
             if not math.isnan(figure):
-                ax.text(at, row, f"{figure:.4g}", ha="center", va="center", color="white", fontsize="small")
+                colour = "black" if image.norm(figure) > 0.5 else "white"
+                ax.text(at, row, f"{figure:.4g}", ha="center", va="center", color=colour, fontsize="small")
     ax.figure.colorbar(image, ax=ax, label=_label(of, statistic))
     return ax
