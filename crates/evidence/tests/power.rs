@@ -2,14 +2,14 @@
 
 use energy::accelwattch;
 use evidence::applications::Agreement;
-use evidence::power::{Kernel, agreement, measured_power, off_percent};
+use evidence::power::{Kernel, agreement, measured_power};
 use kit::text::with_section;
 use std::fmt::Write;
 use std::path::Path;
 
 type Watts = (String, Box<dyn Fn(&Kernel) -> Option<f64>>);
 
-/// Columns of the table: ours by core design, then AccelWattch's.
+/// Rows of the table: ours by core design, then AccelWattch's.
 fn columns() -> Vec<Watts> {
     let mut columns: Vec<Watts> = Vec::new();
     for core in measured_power().ours.keys() {
@@ -21,41 +21,16 @@ fn columns() -> Vec<Watts> {
 }
 
 fn table() -> String {
-    let (power, columns) = (measured_power(), columns());
-    let mut text = String::from("\n| kernel | measured, W |");
-    columns.iter().for_each(|(name, _)| write!(text, " {name}, W | off, % |").unwrap());
-    text += "\n| --- | ---: |";
-    text += &" ---: | ---: |".repeat(columns.len());
-    text.push('\n');
-    let ours = |kernel: &&Kernel| !kernel.watts.is_empty();
-    for kernel in power.kernels.iter().filter(ours) {
-        write!(text, "| {} | {:.1} |", kernel.name, kernel.measured_watts).unwrap();
-        for (_, watts) in &columns {
-            match watts(kernel) {
-                Some(watts) => {
-                    write!(text, " {watts:.1} | {:+.1} |", off_percent(watts, kernel.measured_watts)).unwrap()
-                }
-                None => text += " | |",
-            }
-        }
-        text.push('\n');
+    let power = measured_power();
+    let mut text = String::from(
+        "\n| watts of | kernels | mean of magnitudes, % | median | signed mean |\n| --- | ---: | ---: | ---: | ---: |\n",
+    );
+    for (name, watts) in columns() {
+        let ours = power.kernels.iter().filter(|kernel| !kernel.watts.is_empty());
+        let of: Agreement = agreement(ours.map(|kernel| (watts(kernel), kernel.measured_watts)));
+        let (mean, median, signed) = (of.mean_error_percent, of.median_error_percent, of.signed_mean_percent);
+        writeln!(text, "| {name} | {} | {mean:.1} | {median:.1} | {signed:+.1} |", of.runs).unwrap();
     }
-    let of: Vec<Agreement> = columns
-        .iter()
-        .map(|(_, watts)| agreement(power.kernels.iter().filter(ours).map(|k| (watts(k), k.measured_watts))))
-        .collect();
-    let mut line = |name: &str, figure: &dyn Fn(&Agreement) -> String| {
-        write!(text, "| **{name}** | |").unwrap();
-        of.iter().for_each(|agreement| write!(text, " | {} |", figure(agreement)).unwrap());
-        text.push('\n');
-    };
-    line("mean of magnitudes", &|a| format!("{:.1}", a.mean_error_percent));
-    line("median", &|a| format!("{:.1}", a.median_error_percent));
-    line("signed mean", &|a| format!("{:+.1}", a.signed_mean_percent));
-    line("kernels", &|a| a.runs.to_string());
-    text.push('\n');
-    let noted = power.kernels.iter().filter(ours).filter_map(|kernel| Some((kernel, kernel.note.as_deref()?)));
-    noted.for_each(|(kernel, note)| writeln!(text, "- {}: {note}", kernel.name).unwrap());
     for (core, ours) in &power.ours {
         write!(
             text,
