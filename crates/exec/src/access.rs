@@ -303,9 +303,9 @@ pub(crate) fn collect<const N: usize>(file: &Lanes<'_>, f: Format, registers: &[
     words
 }
 
-/// 16 bytes of shared memory; `None` outside it.
+/// 16 bytes of the CTA's own shared memory, at an address in it, also in a cluster; `None` outside it.
 pub(crate) fn shared_unit(m: &Spaces<'_, '_>, address: u32) -> Option<[u32; 4]> {
-    one(m.shared, address.into())
+    one(m.shared, m.shared.start() + u64::from(address))
 }
 
 /// Reads `size` bytes per lane in `mask` from one space.

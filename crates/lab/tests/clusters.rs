@@ -194,3 +194,64 @@ fn work_for_other_ctas_ends_at_their_barriers_alike_on_any_number_of_threads() {
         }
     }
 }
+
+/// Each CTA multiplies what it has written: the address in a descriptor is one of its own shared memory.
+#[test]
+fn matrix_groups_read_the_shared_memory_of_their_cta() {
+    const MULTIPLY: &str = "
+        .version 8.0
+        .target sm_90a
+        .address_size 64
+        .shared .align 128 .b8 data[2560];
+        .visible .entry multiply(.param .u64 out)
+        {
+            .reg .pred p;
+            .reg .b32 at, thread, rank, value, cta;
+            .reg .b64 a, b, out, offset;
+            .reg .f32 d<4>;
+            mov.u32 thread, %tid.x;
+            mov.u32 rank, %cluster_ctarank;
+            mov.u32 cta, %ctaid.x;
+            setp.eq.u32 p, rank, 0;
+            selp.b32 value, 0x3c003c00, 0x40004000, p;
+            mov.u32 at, data;
+            shl.b32 thread, thread, 2;
+            add.u32 at, at, thread;
+            st.shared.u32 [at], value;
+            st.shared.u32 [at+512], value;
+            st.shared.u32 [at+1024], value;
+            st.shared.u32 [at+1536], value;
+            st.shared.u32 [at+2048], value;
+            fence.proxy.async;
+            barrier.cluster.arrive;
+            barrier.cluster.wait;
+            mov.u32 at, data;
+            and.b32 at, at, 0x3ffff;
+            shr.u32 at, at, 4;
+            cvt.u64.u32 a, at;
+            or.b64 a, a, 0x1000080000;
+            add.u64 b, a, 128;
+            mov.f32 d0, 0f00000000;
+            mov.f32 d1, d0;
+            mov.f32 d2, d0;
+            mov.f32 d3, d0;
+            wgmma.fence.sync.aligned;
+            wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d0, d1, d2, d3}, a, b, p, 1, 1, 0, 0;
+            wgmma.commit_group.sync.aligned;
+            wgmma.wait_group.sync.aligned 0;
+            ld.param.u64 out, [out];
+            mad.lo.u32 thread, cta, 512, thread;
+            mul.wide.u32 offset, thread, 4;
+            add.u64 out, out, offset;
+            st.global.v4.f32 [out], {d0, d1, d2, d3};
+            ret;
+        }";
+    for core in ["inorder", "functional"] {
+        let (found, _) = run(&setup(core, 1), ModuleCode::Ptx(MULTIPLY), "multiply", (2, 4, 128), 4 * 512).unwrap();
+        for (cta, values) in found.chunks(512).enumerate() {
+            // A and B have 1 in the first CTA of a cluster, 2 in the second.
+            let expected = if cta % 2 == 0 { 16.0_f32 } else { 64.0 };
+            assert!(values.iter().all(|&value| value == expected.to_bits()), "{core}: CTA {cta}: {values:x?}");
+        }
+    }
+}
