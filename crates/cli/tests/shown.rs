@@ -212,3 +212,10 @@ fn mistakes_in_examples_are_answered_as_shown() {
         assert!(ran.status == 2 && ran.stderr.contains(&shown), "{page} shows\n{shown}\nbut\n{}", ran.stderr);
     }
 }
+
+#[test]
+fn the_citation_is_of_this_version() {
+    let citation = fs::read_to_string(root().join("CITATION.cff")).unwrap();
+    let version = citation.lines().find_map(|line| line.strip_prefix("version: "));
+    assert_eq!(version, Some(env!("CARGO_PKG_VERSION")));
+}

@@ -5,6 +5,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
 use crate::render::lists::{self, Lists, Named};
 use kit::suggest;
+use kit::text::excerpt;
 use lab::StatInfo;
 use render::summary;
 use request::values;
@@ -80,9 +81,10 @@ fn unknown(word: &str, glossary: &[Named], statistics: &[StatInfo]) -> Failure {
     known.extend(glossary.iter().flat_map(|entry| entry.name.split(", ")));
     // Reports print the last part of a name: the stall reason of `slots.`, the component of `energy.`.
     known.extend(statistics.iter().flat_map(|info| [&*info.name, info.name.rsplit('.').next().unwrap_or_default()]));
-    let problem = suggest::unknown("word of reports", word, &known);
+    let near = suggest::nearest(word, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     Failure::bad_input(format!(
-        "{problem}\n  hint: `warpwright list stats` has all statistics, `warpwright docs glossary` all other words"
+        "no report has the word `{}`{near}\n  hint: `warpwright list stats` has all statistics, `warpwright docs glossary` all other words",
+        excerpt(word)
     ))
 }
 
