@@ -3,6 +3,7 @@
 //! One program: linking takes longer than the tests. A file of tests is a line here.
 
 mod counters;
+mod drawings;
 mod imports;
 mod links;
 mod persist;
