@@ -3,6 +3,7 @@
 //! Objects may get new keys, so that none is forbidden here. A test runs the commands and checks their JSON against the
 //! schema with other keys forbidden: a key that is not described here fails it.
 
+mod diagnosis;
 mod files;
 mod lists;
 mod reports;

@@ -20,9 +20,11 @@ struct Planted {
     change: &'static str,
     /// Work of the repaired kernel over the work of the planted one.
     work: f64,
+    /// Options of the machine.
+    machine: &'static [&'static str],
 }
 
-const PLANTED: [Planted; 13] = [
+const PLANTED: [Planted; 14] = [
     Planted {
         name: "bank_conflicts",
         rule: "bank_conflicts",
@@ -30,6 +32,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("bank_conflicts.cubin", "bank_conflicts_repaired.cubin")],
         change: "rows of 33 words",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "strided_stores",
@@ -38,6 +41,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("strided_stores.cubin", "strided_stores_repaired.cubin")],
         change: "by way of shared memory",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "strided_loads",
@@ -46,6 +50,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("strided_loads.cubin", "strided_loads_repaired.cubin")],
         change: "the matrix stored by rows",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "divergence",
@@ -54,6 +59,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("divergence.cubin", "divergence_repaired.cubin")],
         change: "the first threads add",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "remainders",
@@ -62,6 +68,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("divergence_modulo.cubin", "divergence.cubin")],
         change: "masks in place of remainders",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "branches",
@@ -70,6 +77,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("branches.cubin", "branches_repaired.cubin")],
         change: "whole warps take a path",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "division",
@@ -78,6 +86,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("division.cubin", "division_repaired.cubin"), ("base = 8", "base = 3")],
         change: "shifts and masks",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "atomics",
@@ -86,6 +95,16 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("atomics.cubin", "atomics_repaired.cubin")],
         change: "one atomic a warp",
         work: 1.0,
+        machine: &[],
+    },
+    Planted {
+        name: "slices",
+        rule: "slice_camping",
+        line: Some("ld.global.cg.f32 %f2, [%rd4];"),
+        repaired: &[("pitch = 4096", "pitch = 4160")],
+        change: "rows of 4,160 words",
+        work: 1.0,
+        machine: &["--set", "l2.partition_index=linear"],
     },
     Planted {
         name: "spills",
@@ -94,6 +113,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("spills.cubin", "spills_repaired.cubin")],
         change: "no limit of registers",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "occupancy",
@@ -102,6 +122,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("occupancy.cubin", "occupancy_repaired.cubin")],
         change: "256 bytes of shared memory",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "empty_sms",
@@ -110,6 +131,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("ctas = 8", "ctas = 32"), ("i * 0 + 400", "i * 0 + 100")],
         change: "32 CTAs of a quarter of the work",
         work: 1.0,
+        machine: &[],
     },
     Planted {
         name: "tail",
@@ -118,6 +140,7 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("ctas = 139", "ctas = 136")],
         change: "136 CTAs, for the same work",
         work: 136.0 / 139.0,
+        machine: &[],
     },
     Planted {
         name: "imbalance",
@@ -126,13 +149,14 @@ const PLANTED: [Planted; 13] = [
         repaired: &[("i % 17 == 0 ? 2000 : 200", "i * 0 + 306")],
         change: "equal CTAs, for the same work",
         work: 1.0,
+        machine: &[],
     },
 ];
 
 /// The report of a profiled launch file.
-fn profiled(path: &str) -> Value {
+fn profiled(path: &str, machine: &[&str]) -> Value {
     let args = ["profile", path, "--gpu", "rtx2060s", "--json", "--quiet"];
-    serde_json::from_str(&common::succeed(&args)).unwrap()
+    serde_json::from_str(&common::succeed(&[&args[..], machine].concat())).unwrap()
 }
 
 fn cycles(report: &Value) -> f64 {
@@ -149,12 +173,13 @@ fn planted_causes_come_first_and_gain_at_most_their_bounds() {
     for planted in PLANTED {
         let file = folder.join(format!("{}.toml", planted.name));
         let text = fs::read_to_string(&file).unwrap();
-        let report = profiled(file.to_str().unwrap());
+        let report = profiled(file.to_str().unwrap(), planted.machine);
         let first = &report["diagnosis"]["causes"][0];
         assert_eq!(first["rule"], planted.rule, "{}: {first}", planted.name);
         let sentence = first["sentence"].as_str().unwrap();
         if let Some(line) = planted.line {
-            let (name, number) = (first["file"].as_str().unwrap(), first["line"].as_u64().unwrap());
+            let (file, number) = (first["file"].as_str().unwrap(), first["line"].as_u64().unwrap());
+            let name = file.rsplit('/').next().unwrap();
             let source = fs::read_to_string(folder.join(name)).unwrap();
             assert_eq!(source.lines().nth(number as usize - 1).unwrap().trim(), line, "{sentence}");
             assert!(sentence.contains(&format!("{name}:{number}")), "{sentence}");
@@ -166,7 +191,7 @@ fn planted_causes_come_first_and_gain_at_most_their_bounds() {
         let changed = changed.replace("module = \"", &format!("module = \"{}/", folder.display()));
         let path = scratch.path().join(format!("{}.toml", planted.name));
         fs::write(&path, changed).unwrap();
-        let gain = cycles(&report) / cycles(&profiled(path.to_str().unwrap())) * planted.work;
+        let gain = cycles(&report) / cycles(&profiled(path.to_str().unwrap(), planted.machine)) * planted.work;
         let bound = first["times_faster"].as_f64().unwrap();
         assert!(gain > 1.05 && gain <= bound * 1.001, "{}: {gain} times as fast, at most {bound}", planted.name);
         writeln!(table, "| `{}` | `{}` | {bound:.2} | {} | {gain:.2} |", planted.name, planted.rule, planted.change)
@@ -181,6 +206,28 @@ fn planted_causes_come_first_and_gain_at_most_their_bounds() {
     } else {
         assert_eq!(text, updated, "BLESS=1 writes the table");
     }
+}
+
+/// Slices are counted one by one, and a hash of addresses makes them equal.
+#[test]
+fn traffic_is_counted_by_slice() {
+    let file = common::root().join("crates/cli/tests/causes/slices.toml");
+    let shares = |index: &str| {
+        let set = format!("l2.partition_index={index}");
+        let report = profiled(file.to_str().unwrap(), &["--set", &set]);
+        let slices: Vec<u64> =
+            report["l2_slice_accesses"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect();
+        let total = &report["total"];
+        assert_eq!(slices.len(), 32);
+        assert_eq!(total["l2.accesses"], slices.iter().sum::<u64>());
+        assert_eq!(total["l2.busiest_slice"], *slices.iter().max().unwrap());
+        assert!(total["dram.busiest_channel"].as_u64().unwrap() * 16 >= total["dram.bytes"].as_u64().unwrap());
+        let rules = common::strings(&report["diagnosis"]["causes"], "rule").join(" ");
+        (*slices.iter().max().unwrap() as f64 / slices.iter().sum::<u64>() as f64, rules)
+    };
+    let ((crowded, accused), (spread, rest)) = (shares("linear"), shares("i_poly"));
+    assert!(crowded > 0.9 && accused.contains("slice_camping"), "{crowded}: {accused}");
+    assert!(spread < 0.1 && !rest.contains("slice_camping"), "{spread}: {rest}");
 }
 
 /// Kernels that do well what they do: at sizes that fill the GPU nobody is accused.

@@ -31,3 +31,4 @@ mod tables;
 mod trace_export;
 mod traces;
 mod validate;
+mod versions;

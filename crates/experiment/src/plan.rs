@@ -3,9 +3,10 @@
 use crate::costs::{Cost, Costs};
 use crate::store::{Key, Point, Store, StoredJob};
 use lab::{Job, Setup};
-use request::comparison::{Cell, Comparison, Input};
+use request::comparison::{Cell, Column, Comparison, Input};
 use request::sweep::Sweep;
-use request::{BadRequest, Options, name};
+use request::versions::Version;
+use request::{BadRequest, Options};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,22 +33,34 @@ impl Plan {
     /// A workload or a machine makes no sense.
     pub fn new(options: &Options, workloads: &[PathBuf]) -> Result<Self, BadRequest> {
         let sweep = Sweep::new(options, workloads)?;
-        let jobs = sweep.workloads.iter().map(|w| name::job(w, options)).collect::<Result<Vec<_>, _>>()?;
+        // Columns of one version share their jobs, each of which has its digest.
+        let mut versions: Vec<&Version> = Vec::new();
+        for column in &sweep.columns {
+            if !versions.contains(&&column.version) {
+                versions.push(&column.version);
+            }
+        }
+        let of_row =
+            |w: &PathBuf| versions.iter().map(|version| version.job(w, options)).collect::<Result<Vec<_>, _>>();
+        let by_row = sweep.workloads.iter().map(of_row).collect::<Result<Vec<_>, _>>()?;
         let (codes, remarks): (Vec<_>, Vec<_>) = sweep.codes(options).into_iter().unzip();
         let repeats = options.repeat.map_or(1, |repeat| u64::from(repeat.get()));
-        let stored: Vec<Arc<StoredJob>> = jobs.iter().map(|job| Arc::new(StoredJob::new(job.clone()))).collect();
+        let stored = |job: &Job| Arc::new(StoredJob::new(job.clone()));
+        let stored: Vec<Vec<Arc<StoredJob>>> = by_row.iter().map(|jobs| jobs.iter().map(stored).collect()).collect();
+        let version_of = |column: &Column| versions.iter().position(|version| **version == column.version).unwrap_or(0);
+        let machines: Vec<(&Setup, usize)> = sweep.setups.iter().zip(sweep.columns.iter().map(version_of)).collect();
         let rows = || stored.iter().zip(&codes);
         let of_repeat = |repeat: u64| {
-            let setups = &sweep.setups;
-            rows().flat_map(move |(job, &code)| {
+            let machines = &machines;
+            rows().flat_map(move |(jobs, &code)| {
                 let on = move |setup: &Setup| Setup { code, ..setup.clone() };
-                setups.iter().map(move |setup| Point::new(&on(setup), job.clone(), repeat))
+                machines.iter().map(move |&(setup, version)| Point::new(&on(setup), jobs[version].clone(), repeat))
             })
         };
         let points = (0..repeats).flat_map(of_repeat).collect();
-        let names = sweep.workloads.iter().map(|workload| workload.display().to_string()).collect();
-        let columns = sweep.columns.clone();
-        let inputs = jobs.iter().map(Input::of).collect();
+        let (names, columns) = (sweep.names.clone(), sweep.columns.clone());
+        let inputs = by_row.iter().map(|jobs| Input::of(&jobs[0])).collect();
+        let jobs = by_row.into_iter().flatten().collect();
         let empty = Comparison { workloads: names, inputs, codes, remarks, columns, ..Comparison::default() };
         Ok(Self { sweep, jobs, empty, points, kernels: options.kernels.clone() })
     }

@@ -31,6 +31,10 @@ impl AnySnapshot {
         t.group("crossbar.requests", &self.memory.requests);
         t.group("crossbar.replies", &self.memory.replies);
         t.cache("l2", &self.memory.l2);
+        let busiest = self.memory.l2_slices.0.iter().max().copied().unwrap_or(0);
+        let about =
+            "Reads and writes in the slice that has most; `l2.accesses` over the number of slices if they are equal.";
+        t.count("l2.busiest_slice", "requests", about, busiest);
         t.group("partition", &self.memory.partitions);
         dram(&mut t, self, gpu);
         self.core.design(&mut t);
@@ -133,6 +137,9 @@ fn dram(t: &mut Table, s: &AnySnapshot, gpu: &GpuConfig) {
     let burst = u64::from(gpu.dram.bus_bytes * gpu.dram.burst_length * gpu.dram.chips_per_channel);
     let bytes = |dram: &DramCounters| (dram.read_commands + dram.write_commands) * burst;
     t.count("dram.bytes", "bytes", "Bytes read and written.", bytes(dram));
+    let busiest = s.memory.dram_channels.0.iter().max().copied().unwrap_or(0);
+    let about = "Bytes read and written by the channel that has most; `dram.bytes` over the number of channels if they are equal.";
+    t.count("dram.busiest_channel", "bytes", about, busiest * burst);
     let seconds = s.kernel_cycles() as f64 / (gpu.clocks.core_mhz * 1e6);
     t.put(
         "dram.bandwidth",

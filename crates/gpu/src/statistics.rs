@@ -159,7 +159,7 @@ impl Table {
     /// Adds a cache's counters and hit rate.
     pub fn cache(&mut self, part: &str, c: &CacheCounters) {
         let hits = c.read_hits + c.write_hits;
-        let accesses = hits + c.read_merges + c.read_misses + c.read_sector_misses + c.write_merges + c.write_misses;
+        let accesses = c.accesses();
         self.count(format!("{part}.accesses"), "requests", "Reads and writes.", accesses);
         self.put(
             format!("{part}.hit_rate"),

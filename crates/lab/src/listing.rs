@@ -19,15 +19,15 @@ pub enum SourcePlace {
 }
 
 /// A line of a text.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TextLine {
     /// Path as the compiler recorded it; absent for the PTX within a cubin.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// From 1.
     pub line: u32,
     /// Without indentation; absent if the text is not at hand.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 

@@ -1,25 +1,29 @@
-//! Where the issue slots and the time of a run went, by static instruction: a profile as reports have it.
+//! Where the issue slots and the time of a run went, by static instruction: a profile as reports have it. One that is read
+//! back lacks energy, accesses to memory and latencies by level.
 
 use crate::attribution::{self, ByEvent, InstructionEnergy, Parts, Prices};
 use crate::listing::{ListedInstruction, SourcePlace, TextLine, listing};
 pub use mem::{Level, Levels};
+use serde::de::{Deserializer, Error};
 use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use sm::Stall;
 use sm::profile::{CodeProfile, Latencies, Row};
 use std::collections::BTreeMap;
 
 /// The profile of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// The levels of memory of the GPU.
     #[serde(skip)]
     pub levels: Levels,
     /// Issue slots that stayed empty where no instruction waited, by reason. Idle slots are of SMs without a warp,
     /// during launch latencies too.
+    #[serde(deserialize_with = "reasons")]
     pub nobody: Vec<(&'static str, u64)>,
     /// Energy of the run that belongs to no instruction ([`attribution`]), by component in joules; `None` without
     /// an energy model.
+    #[serde(skip_deserializing)]
     pub shared_energy: Option<Parts>,
     /// The kernels in the order in which they first ran.
     pub kernels: Vec<KernelProfile>,
@@ -35,7 +39,7 @@ pub struct LineProfile<'a> {
 }
 
 /// The instructions of a kernel, over all its launches.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelProfile {
     /// Its name.
     pub name: String,
@@ -46,7 +50,7 @@ pub struct KernelProfile {
 }
 
 /// Profile of a static instruction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InstructionProfile {
     /// Its place in the code, from 0.
     pub pc: u32,
@@ -67,21 +71,26 @@ pub struct InstructionProfile {
     /// Issues after which lanes of the warp had diverged.
     pub divergences: u64,
     /// Issue slots that stayed empty because it waited, by reason, most first.
+    #[serde(deserialize_with = "reasons")]
     pub stalls: Vec<(&'static str, u64)>,
     /// Issue slots that stayed empty because another instruction of the warp waited for this one, by reason, most first.
+    #[serde(deserialize_with = "reasons")]
     pub causes: Vec<(&'static str, u64)>,
     /// Time from issue to write-back; `None` if it was never complete.
     pub latency: Option<Latency>,
     /// The same of loads and atomics by the furthest level that any of their data came from.
+    #[serde(skip_deserializing)]
     pub latency_by_level: Vec<(&'static str, Latency)>,
     /// Accesses to memory; `None` if there were none.
+    #[serde(skip_deserializing)]
     pub memory: Option<Accesses>,
     /// Dynamic energy that it caused; `None` without an energy model.
+    #[serde(skip_deserializing)]
     pub energy: Option<InstructionEnergy>,
 }
 
 /// Time from issue to write-back, in core cycles.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Mean.
     pub mean: f64,
@@ -144,6 +153,15 @@ impl Serialize for Served {
         self.iter().try_for_each(|(level, count)| fields.serialize_field(level.key(), &count))?;
         fields.end()
     }
+}
+
+/// Issue slots by reason.
+fn reasons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(&'static str, u64)>, D::Error> {
+    let known = |(reason, slots): (String, u64)| match Stall::ALL.iter().find(|stall| stall.name() == reason) {
+        Some(stall) => Ok((stall.name(), slots)),
+        None => Err(D::Error::custom(format!("there is no stall reason `{reason}`"))),
+    };
+    Vec::deserialize(deserializer)?.into_iter().map(known).collect()
 }
 
 impl Latency {

@@ -1,5 +1,6 @@
 //! The report of a run: one typed schema for the text and the JSON.
 
+use crate::changes::Changes;
 use crate::diagnosis::Diagnosis;
 use crate::grouping::Grouping;
 use crate::memory_checks::MemoryChecks;
@@ -8,6 +9,7 @@ use crate::power::PowerSeries;
 use crate::profile::Profile;
 use crate::samples::{Overview, SampleSeries};
 use crate::sampling::Sampling;
+use crate::summed::summed;
 use crate::timeline::SmTimeline;
 use gpu::Stats;
 use gpu::{Prediction, Scaling};
@@ -260,6 +262,9 @@ pub struct Report {
     /// Statistics of the whole run.
     #[serde(deserialize_with = "packed::statistics")]
     pub total: Stats,
+    /// Reads and writes of each L2 slice.
+    #[serde(default)]
+    pub l2_slice_accesses: Vec<u64>,
     /// Statistics of each kernel over its launches that have ended. They follow from the launches' statistics.
     #[serde(skip)]
     pub by_kernel: Vec<KernelTotal>,
@@ -284,7 +289,7 @@ pub struct Report {
     #[serde(serialize_with = "findings", skip_deserializing)]
     pub audit: Option<Findings>,
     /// Where issue slots and time went, by instruction, if that was counted.
-    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
     /// Cycle-by-cycle records, if requested. They have files of their own.
     #[serde(skip)]
@@ -301,11 +306,45 @@ pub struct Report {
     /// Why it took the time it took; absent for cores that are not SMs or have no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Diagnosis>,
+    /// What changed from the run that it was compared with, if it was.
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
+    pub changes: Option<Changes>,
     /// Time and memory of the simulation on this machine.
     pub host: HostFigures,
 }
 
+/// Version of the schema.
+pub(crate) const SCHEMA: u32 = 2;
+
 impl Report {
+    /// The report in the JSON that a run has written.
+    ///
+    /// # Errors
+    /// It is not the report of a run, or a part is damaged: what is wrong.
+    pub fn read(json: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: Option<u32>,
+            columns: Option<serde::de::IgnoredAny>,
+            kernels: Option<serde::de::IgnoredAny>,
+            total: Option<serde::de::IgnoredAny>,
+        }
+        let head: Head = serde_json::from_slice(json).map_err(|e| format!("not JSON of a report: {e}"))?;
+        match head {
+            Head { columns: Some(_), .. } => Err("the results of a comparison, not of one run".to_owned()),
+            Head { kernels: None, .. } | Head { total: None, .. } => Err("not the report of a run".to_owned()),
+            Head { schema: Some(SCHEMA), .. } => {
+                let mut report: Self = serde_json::from_slice(json).map_err(|e| format!("damaged: {e}"))?;
+                report.by_kernel = by_kernel(&report.kernels);
+                Ok(report)
+            }
+            Head { schema, .. } => {
+                let schema = schema.map_or_else(|| "none".to_owned(), |schema| schema.to_string());
+                Err(format!("of another version of warpwright: its schema is {schema}, here {SCHEMA}"))
+            }
+        }
+    }
+
     /// Code of the kernels, if it is the same for all.
     pub fn code(&self) -> Option<Form> {
         let first = self.kernels.first()?.code;
@@ -322,4 +361,20 @@ impl Report {
             ..self.clone()
         })
     }
+}
+
+/// The launches of each kernel together, in the order of their first ends.
+fn by_kernel(launches: &[KernelReport]) -> Vec<KernelTotal> {
+    let mut names: Vec<&str> = Vec::new();
+    for launch in launches {
+        if !names.contains(&launch.name.as_str()) {
+            names.push(&launch.name);
+        }
+    }
+    let total = |name: &&str| {
+        let of = || launches.iter().filter(|launch| launch.name == **name);
+        let statistics = summed(of().map(|launch| &launch.statistics)).into();
+        KernelTotal { name: (*name).to_owned(), launches: of().count() as u64, statistics }
+    };
+    names.iter().map(total).collect()
 }

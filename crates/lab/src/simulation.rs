@@ -9,7 +9,9 @@ use crate::meter::Meter;
 use crate::monitor::{Details, Monitor, Progress};
 use crate::packed::PackedStats;
 use crate::profile::{Levels, Profile};
-use crate::report::{HostFigures, HostScaling, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
+use crate::report::{
+    HostFigures, HostScaling, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report, SCHEMA,
+};
 use crate::samples::{Overview, SampleSeries};
 use crate::sampling::Sampler;
 use crate::setup::Setup;
@@ -475,7 +477,12 @@ impl<'m> Simulation<'m> {
     /// Statistics of the whole simulation so far.
     pub fn total(&mut self) -> Stats {
         let counted = self.machine.counters();
-        counted.statistics(counted.launch.cycles, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
+        self.statistics(&counted)
+    }
+
+    /// The statistics of all that was `counted`.
+    fn statistics(&self, counted: &AnySnapshot) -> Stats {
+        counted.statistics(counted.launch.cycles, &self.setup.gpu, self.meter.of_run(counted).as_ref())
     }
 
     /// Remarks for the report.
@@ -514,7 +521,8 @@ impl<'m> Simulation<'m> {
             keeper.write();
         }
         // Settles all cores, for what follows.
-        let total = self.total();
+        let counted = self.machine.counters();
+        let total = self.statistics(&counted);
         let timelines = self.machine.timelines(self.setup.gpu.sm.issue.width as usize);
         let rest = self.machine.since_sample();
         let power = self.meter.series(&rest);
@@ -525,7 +533,7 @@ impl<'m> Simulation<'m> {
         let overview = self.overview.then(|| self.over_time(rest));
         let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
         let report = Report {
-            schema: 2,
+            schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             workload,
             gpu: self.setup.gpu.name.clone(),
@@ -543,6 +551,7 @@ impl<'m> Simulation<'m> {
                 scaling: self.setup.threads.scaling().map(|measured| HostScaling::of(&measured)),
             },
             total,
+            l2_slice_accesses: counted.memory.l2_slices.0,
             by_kernel: self.by_kernel(),
             energy_model: self.meter.model_in_use(),
             power,
@@ -558,6 +567,7 @@ impl<'m> Simulation<'m> {
             sampling: self.sampler.as_ref().map(|sampler| sampler.report()),
             timelines,
             diagnosis: None,
+            changes: None,
         };
         Report { diagnosis: diagnosis::of(&report, &self.setup.gpu), ..report }
     }

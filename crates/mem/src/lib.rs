@@ -89,4 +89,4 @@ pub use in_step::InStep;
 pub use level::{Level, Levels};
 pub use partition::PartitionCounters;
 pub use port::{Drain, Port, Request, RequestKind};
-pub use system::{AnswerCounters, MemoryCounters, MemorySystem};
+pub use system::{AnswerCounters, ByPart, MemoryCounters, MemorySystem};

@@ -32,6 +32,7 @@ use crate::partition::{Partition, PartitionCounters};
 use crate::topology::Topology;
 use config::GpuConfig;
 use kit::locks::{get, own};
+use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Counters, Cycle, NEVER};
 use replies::Replies;
 use requests::Requests;
@@ -50,6 +51,27 @@ kit::counters! {
     }
 }
 
+/// A count of each of several equal parts; none before anything was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByPart(pub Vec<u64>);
+
+impl Counters for ByPart {
+    fn add(&mut self, other: &Self) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a += b);
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self(self.0.iter().enumerate().map(|(at, count)| count - earlier.0.get(at).unwrap_or(&0)).collect())
+    }
+}
+
+impl Persist for ByPart {
+    fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
+        self.0.persist(archive)
+    }
+}
+
 kit::counters! {
     /// Counters of the whole memory system.
     pub struct MemoryCounters {
@@ -63,8 +85,12 @@ kit::counters! {
         pub partitions: PartitionCounters,
         /// L2, all slices together.
         pub l2: CacheCounters,
+        /// Accesses of each L2 slice.
+        pub l2_slices: ByPart,
         /// DRAM, all channels together.
         pub dram: DramCounters,
+        /// Read and write commands of each DRAM channel.
+        pub dram_channels: ByPart,
     }
 }
 
@@ -312,9 +338,12 @@ impl MemorySystem {
         for partition in self.partitions.iter_mut().map(get) {
             for slice in &partition.slices {
                 all.l2.add(slice.cache_counters());
+                all.l2_slices.0.push(slice.cache_counters().accesses());
                 all.partitions.add(slice.counters());
             }
-            all.dram.add(partition.channel.counters());
+            let dram = partition.channel.counters();
+            all.dram.add(dram);
+            all.dram_channels.0.push(dram.read_commands + dram.write_commands);
         }
         all
     }

@@ -3,6 +3,7 @@
 
 pub mod accelsim;
 pub mod bars;
+pub mod changes;
 pub mod diagnosis;
 pub mod energy;
 pub mod grouping;

@@ -1,5 +1,6 @@
 //! The report of a run as text.
 
+use crate::changes;
 use crate::diagnosis;
 use crate::energy;
 use crate::grouping;
@@ -53,6 +54,7 @@ pub fn render(report: &Report, detail: Detail) -> String {
     sections.insert(4, report.grouping.as_ref().map(|groups| grouping::section(groups, is_whole)).unwrap_or_default());
     sections.insert(4, report.sampling.as_ref().map(sampling::section).unwrap_or_default());
     sections.push(diagnosis::first(report));
+    sections.push(report.changes.as_ref().map(|of| changes::section(of, None)).unwrap_or_default());
     sections.push(scalar::render(&report.total));
     sections.push(if detail.energy { energy::table(report) } else { energy::line(report) });
     sections.push(audit(report));

@@ -2,11 +2,13 @@
 
 use crate::chance::Spread;
 use crate::gpu::Choice;
+use crate::versions::Version;
 use evidence::published;
 use kit::suggest;
+use lab::changes::Changes;
 use lab::{Job, Report};
 use render::{energy, summary};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use workloads::{Form, Size};
@@ -27,6 +29,9 @@ pub struct Column {
     pub scheduler: Option<String>,
     /// Values of the GPU description that differ.
     pub settings: Vec<String>,
+    /// The code that it runs, of comparisons of versions.
+    #[serde(serialize_with = "label", skip_serializing_if = "is_only")]
+    pub version: Version,
     /// Index of the column that its speedups and other relative figures are over.
     pub baseline: usize,
     /// The values among them that flags of their own have set.
@@ -35,6 +40,14 @@ pub struct Column {
     /// Its label: the difference to the other columns.
     #[serde(skip)]
     pub axes: Vec<Axis>,
+}
+
+fn is_only(version: &Version) -> bool {
+    version.label.is_empty()
+}
+
+fn label<S: Serializer>(version: &Version, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&version.label)
 }
 
 /// Something that varies among the columns of a comparison, and its value in one of them.
@@ -344,6 +357,19 @@ impl Comparison {
         speedup(self.cell(row, self.columns[column].baseline).complete()?, self.cell(row, column).complete()?)
     }
 
+    /// What changed from the baseline's run to this one; `None` if either is not complete or has no time, or for the
+    /// baseline itself.
+    pub fn changes(&self, row: usize, column: usize) -> Option<Changes> {
+        let baseline = self.columns[column].baseline;
+        let (before, after) = (self.cell(row, baseline).complete()?, self.cell(row, column).complete()?);
+        (baseline != column).then(|| Changes::between(&self.columns[baseline].label, before, after))?
+    }
+
+    /// Whether columns run versions of the same work.
+    pub fn has_versions(&self) -> bool {
+        self.columns.iter().any(|column| !column.version.label.is_empty())
+    }
+
     /// The columns that are compared with another, by the values in which they differ from it: such as
     /// `two_level over lrr`, and the columns of each core design under `two_level`.
     pub fn by_difference(&self) -> Vec<(String, Vec<usize>)> {
@@ -539,6 +565,7 @@ impl Comparison {
             relative_energy: self.relative_energy(row, column),
             relative_management: self.relative_management(row, column),
             published: self.published(row, column),
+            changes: self.changes(row, column),
             report: cell.any_report(),
         }
     }
@@ -591,5 +618,8 @@ struct Run<'a> {
     relative_energy: Option<f64>,
     relative_management: Option<f64>,
     published: Option<Published>,
+    /// Absent for the baseline, and without two complete runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Changes>,
     report: Option<&'a Report>,
 }

@@ -11,12 +11,15 @@
 //! | [`code`] | which code of it runs |
 //! | [`gpu`] | GPU descriptions, and changes to them |
 //! | [`machine`], [`sweep`] | the machines: one, or every combination of a comparison's axes |
+//! | [`versions`] | versions of the same work as columns |
+//! | [`baseline`] | the report of an earlier run, with which a run is compared |
 //! | [`chance`] | the same run again, with what should not matter changed |
 //! | [`comparison`] | what came out, side by side: baselines, speedups, means |
 //! | [`tables`], [`outputs`] | results as rows, and as files |
 
 #![warn(missing_docs)]
 
+pub mod baseline;
 pub mod chance;
 pub mod code;
 #[cfg(feature = "clap")]
@@ -35,6 +38,7 @@ pub mod shown;
 pub mod sweep;
 pub mod tables;
 pub mod values;
+pub mod versions;
 pub mod write;
 
 pub use option::{Group, OptionRow, Shape, Way};

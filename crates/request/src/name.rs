@@ -25,10 +25,12 @@ fn overrides(options: &Options) -> Overrides {
 /// They name several, or one that makes no sense.
 pub fn usual_gpu(options: &Options, workloads: &[&Path]) -> Result<PathBuf, BadRequest> {
     let is_file = |name: &Path| bundled(&name.to_string_lossy()).is_err() && !lab::is_trace(name);
+    // The modules do not matter.
+    let overrides = Overrides { modules: Vec::new(), ..overrides(options) };
     let mut named: Vec<PathBuf> = Vec::new();
     for path in workloads.iter().filter(|path| is_file(path)) {
         // A file that cannot be read is reported when it is to run.
-        let Ok(file) = LaunchFile::load(path, &overrides(options)) else { continue };
+        let Ok(file) = LaunchFile::load(path, &overrides) else { continue };
         let Some(name) = file.gpu() else { continue };
         gpu::load(&name, &[]).map_err(|e| BadRequest::new(file.refused_gpu(e.message)))?;
         named.push(name);
@@ -96,15 +98,6 @@ pub fn job(named: &Path, options: &Options) -> Result<Job, BadRequest> {
             return Err(BadRequest::new(format!(
                 "{} {param} is given twice; give each parameter once",
                 options.called("param")
-            )));
-        }
-    }
-    for (i, module) in options.module.iter().enumerate() {
-        if options.module[..i].iter().any(|earlier| earlier.name == module.name) {
-            let name = module.name.as_ref().map_or_else(String::new, |name| format!(" {name}"));
-            return Err(BadRequest::new(format!(
-                "{}{name} is given twice; give each module once",
-                options.called("module")
             )));
         }
     }

@@ -74,6 +74,8 @@ options! {
         vary: Vec<Vary>, "KEY=A,B", "sm.issue.schedulers=1,2", { absent: &[COMPARED] };
         /// Core design or warp scheduler that speedups and other relative figures are over, for each column with everything else the same; it runs even if --cores or --schedulers leaves it out
         over: Option<Over>, "NAME", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
+        /// Take the workloads as versions of the same work: a column each, with speedups over the first
+        as_columns: bool, "", "1", { absent: &[COMPARED] };
         /// Run everything this many times with small random changes that should not matter: the cluster of SMs that gets the first CTA, the addresses of data, two cycles of L2 latency. Figures are means, with half of the width of their 95 % confidence interval
         repeat: Option<NonZeroU32>, "NUMBER", "3", { absent: &[COMPARED], usual: Some("1") };
         /// Part of the run that is simulated in time: all, none, launches by number and kernels by name (kernels=3,7..9,NAME), CTAs of each launch (ctas=0..79), or representative launches (representative, representative:tolerance=5). The rest is executed without time, or left out of a trace. Ranges include both ends (`warpwright docs sampling`)
@@ -110,7 +112,7 @@ options! {
         size: Option<Size>, "SIZE", "small", { usual: Some("small"), absent: &[OWN_INPUT] };
         /// A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table of values
         param: Vec<Assignment>, "NAME=VALUE", "n=1000", { python: Some("params"), absent: &[OWN_INPUT] };
-        /// A file in place of the module of a launch file, or in place of the one that it calls NAME
+        /// A file in place of the module of a launch file, or in place of the one that it calls NAME. A comparison takes several with commas: a column a version
         module: Vec<ModuleOverride>, "[NAME=]FILE", "kernels.ptx=other.cubin", { python: Some("modules"), absent: &[OWN_INPUT] };
         /// Seed of the generated inputs of bundled workloads
         seed: Option<u64>, "NUMBER", "7", { usual: Some("1"), absent: &[OWN_INPUT] };
@@ -168,6 +170,8 @@ options! {
         json: Option<Destination>, "FILE", "report.json", { writes: true, absent: &[A_METHOD] };
         /// Print the results as a table of comma-separated values, or write it to FILE
         csv: Option<Destination>, "FILE", "report.csv", { writes: true, absent: &[A_METHOD] };
+        /// Show what changed from a run whose report was written earlier with --json=FILE (`warpwright docs diagnosis`)
+        baseline: Option<PathBuf>, "FILE", "before.json", { absent: &[&[(Way::Compare, "its first column is the baseline, or the one that `--over` names"), (Way::Exec, "it is of one run: `warpwright run` has it"), (Way::Python, "`against` of the result compares two runs"), (Way::PythonCompare, "its first column is the baseline, or the one that `over` names")]] };
         /// Write the results as a page to look at and to send: one HTML file that needs no other (`warpwright docs page`)
         html: Option<PathBuf>, "FILE", "report.html", { writes: true, absent: &[A_METHOD] };
         /// Write the results to this folder: report.txt and report.json; of a program also power.csv, with --power-interval; of a sweep also report.csv, report.html and the bars of its speedups as report-1.svg, report-1.png and so on

@@ -6,6 +6,7 @@ use crate::comparison::{Axis, Column};
 use crate::machine;
 use crate::options::{Options, row};
 use crate::values::{Core, EVERY, NameOrFile, Over, Scheduler, USUAL_GPU, Vary, distinct};
+use crate::versions::{self, Rows, Version};
 use crate::{Way, code, gpu, name};
 use kit::text::counted;
 use lab::Setup;
@@ -122,6 +123,8 @@ impl Parametric {
 pub struct Sweep {
     /// Rows: names of workloads, `all` replaced by those that run the same code on every machine.
     pub workloads: Vec<PathBuf>,
+    /// Labels of the rows.
+    pub names: Vec<String>,
     /// Workloads that `all` leaves out: they have no machine code for some machine, where others have.
     pub left_out: Vec<&'static str>,
     /// Columns.
@@ -136,21 +139,23 @@ impl Sweep {
     /// # Errors
     /// An axis has something twice or nothing, is not about anything here, or a machine makes no sense.
     pub fn new(options: &Options, workloads: &[PathBuf]) -> Result<Self, BadRequest> {
-        distinct("workload", workloads)?;
+        let Rows { workloads: rows, versions } = versions::rows(options, workloads)?;
         distinct(&options.called("kernels"), &options.kernels)?;
         let of_files = || {
             let paths: Vec<&Path> = workloads.iter().map(PathBuf::as_path).collect();
             Ok(vec![name::usual_gpu(options, &paths)?])
         };
         let gpus_meant = given_gpus(options).map_or_else(of_files, Ok)?;
-        let (columns, setups): (Vec<_>, Vec<_>) = machines(options, &gpus_meant)?.into_iter().unzip();
-        let (mut workloads, mut left_out) = (workloads.to_vec(), Vec::new());
+        let (columns, setups): (Vec<_>, Vec<_>) = machines(options, &gpus_meant, &versions)?.into_iter().unzip();
+        let (mut workloads, mut names): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        let mut left_out = Vec::new();
         if workloads.iter().any(|w| w == Path::new(EVERY)) {
             let (gpus, cores) = (gpus(&setups), cores(&setups));
             let runs = |w: &&Workload| !code::lacks_code(options, w, &gpus, &cores);
             let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(runs);
-            let names: Vec<&str> = every.iter().map(|w| w.name).collect();
-            workloads = expanded(&workloads, &names, |name| name.as_os_str(), |name| PathBuf::from(name));
+            let known: Vec<&str> = every.iter().map(|w| w.name).collect();
+            workloads = expanded(&workloads, &known, |name| name.as_os_str(), |name| PathBuf::from(name));
+            names = workloads.iter().map(|workload| workload.display().to_string()).collect();
             left_out = without.iter().map(|w| w.name).collect();
         }
         check_size(workloads.len() as u64, columns.len() as u64)?;
@@ -163,13 +168,19 @@ impl Sweep {
                 counted(runs, "run")
             )));
         }
-        Ok(Self { workloads, left_out, columns, setups })
+        Ok(Self { workloads, names, left_out, columns, setups })
     }
 
     /// The code that each workload runs as, the same on every machine, and a remark where it is not the usual one.
     pub fn codes(&self, options: &Options) -> Vec<(Form, Option<String>)> {
         let (gpus, cores) = (gpus(&self.setups), cores(&self.setups));
-        let of = |w: &PathBuf| (code::form(options, w, &gpus, &cores), code::remark(options, w, &gpus, &cores));
+        let of = |w: &PathBuf| {
+            // All versions run the same kind of code.
+            let versions = || self.columns.iter().map(|column| column.version.of(w));
+            let is_ptx = versions().any(|w| code::form(options, w, &gpus, &cores) == Form::Ptx);
+            let remark = versions().find_map(|w| code::remark(options, w, &gpus, &cores));
+            (if is_ptx { Form::Ptx } else { Form::Sass }, remark)
+        };
         self.workloads.iter().map(of).collect()
     }
 }
@@ -194,7 +205,8 @@ pub fn one(options: &Options, workload: &Path) -> Result<(Setup, PathBuf), BadRe
 /// Options name several machines on one GPU, or one that makes no sense.
 pub fn devices(options: &Options) -> Result<Vec<Setup>, BadRequest> {
     // Without `Sweep`, whose bundled workloads the libraries of programs would have within them.
-    let machines = machines(options, &given_gpus(options).unwrap_or_else(|| vec![USUAL_GPU.into()]))?;
+    let gpus = given_gpus(options).unwrap_or_else(|| vec![USUAL_GPU.into()]);
+    let machines = machines(options, &gpus, &[Version::default()])?;
     if machines.len() > options.gpu.len().max(1) {
         return Err(several(options));
     }
@@ -265,8 +277,8 @@ fn given_gpus(options: &Options) -> Option<Vec<PathBuf>> {
     (!all.is_empty()).then(|| all.into_iter().map(|gpu| gpu.0).collect())
 }
 
-/// The combinations on these GPUs, each with its machine.
-fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>, BadRequest> {
+/// The combinations on these GPUs, each with its machine, which run these versions.
+fn machines(options: &Options, gpus: &[PathBuf], versions: &[Version]) -> Result<Vec<(Column, Setup)>, BadRequest> {
     distinct(&options.called("gpu"), gpus)?;
     let (of_cores, rest): (Vec<&Vary>, Vec<&Vary>) = options.vary.iter().partition(|v| v.key.starts_with(CORES.prefix));
     let (of_schedulers, of_gpus): (Vec<&Vary>, Vec<&Vary>) =
@@ -321,7 +333,7 @@ fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>,
     let schedulers: Vec<Option<String>> =
         if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() };
     let (varied, choices) = (combinations(options, &of_gpus)?, gpu::choices(options));
-    let parts = [gpus.len(), cores.len(), schedulers.len(), varied.len(), choices.len()];
+    let parts = [gpus.len(), cores.len(), schedulers.len(), varied.len(), choices.len(), versions.len()];
     check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;
     let mut columns = vec![Column::default()];
     columns = combined(&columns, gpus, |c, gpu| {
@@ -338,12 +350,14 @@ fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>,
         c.choice = choice.clone();
         c.label = format!("{} {}", c.label, choice.label).trim().to_owned();
     });
+    columns = combined(&columns, versions, |c, version| c.version.clone_from(version));
     for column in &mut columns {
         let parts = [
             Some(&column.gpu).filter(|_| gpus.len() > 1),
             Some(&column.core).filter(|_| cores.len() > 1),
             column.scheduler.as_ref().filter(|_| schedulers.len() > 1),
             Some(&column.label).filter(|varied| !varied.is_empty()),
+            Some(&column.version.label).filter(|version| !version.is_empty()),
         ];
         let label: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         column.label = if label.is_empty() { column.gpu.clone() } else { label.join(" ") };
@@ -364,7 +378,8 @@ fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>,
         let settings =
             several.filter_map(|s| Some((s.split_once('=')?.0, s))).map(|(key, s)| axis(key, &last_part(s), true));
         let flags = column.choice.varied.iter().map(|(name, value)| axis(name, value, true));
-        column.axes = of_column.into_iter().flatten().chain(settings).chain(flags).collect();
+        let version = (versions.len() > 1).then(|| axis("version", &column.version.label, false));
+        column.axes = of_column.into_iter().flatten().chain(settings).chain(flags).chain(version).collect();
     }
     let baselines: Vec<usize> =
         columns.iter().map(|column| baseline(&columns, column, options.over.as_ref())).collect();
@@ -374,16 +389,19 @@ fn machines(options: &Options, gpus: &[PathBuf]) -> Result<Vec<(Column, Setup)>,
 }
 
 /// The column that `column` is compared with: the one that differs in nothing but the core or the scheduler, if speedups
-/// are over one, else the first.
+/// are over one, or in nothing but the version, else the first.
 fn baseline(columns: &[Column], column: &Column, over: Option<&Over>) -> usize {
     let (core, scheduler) = match over {
-        None => return 0,
+        None if column.version.label.is_empty() => return 0,
+        // The first version on the same machine.
+        None => (&column.core, &column.scheduler),
         Some(Over::Core(core)) => (core, &column.scheduler),
         Some(Over::Scheduler(scheduler)) => (&column.core, &Some(scheduler.clone())),
     };
     let is_same = |c: &Column| {
         (&c.core, &c.scheduler, &c.gpu, &c.settings, &c.choice)
             == (core, scheduler, &column.gpu, &column.settings, &column.choice)
+            && (over.is_none() || c.version == column.version)
     };
     columns.iter().position(is_same).unwrap_or(0)
 }

@@ -432,8 +432,23 @@ pub(crate) fn assignment(text: &str) -> Result<Assignment, String> {
 
 /// `FILE` or `NAME=FILE` of a module.
 impl One for ModuleOverride {
-    const PYTHON: &'static str = "Mapping[str | None, PathLike]";
+    const PYTHON: &'static str = "Mapping[str | None, PathLike | Sequence[PathLike]]";
     const AT_COMMAS: bool = false;
+
+    // Versions of the module; a path may have commas.
+    fn split(text: &OsStr) -> Vec<OsString> {
+        let Some(given) = text.to_str().filter(|given| !Path::new(given).exists()) else {
+            return vec![text.to_owned()];
+        };
+        let (name, files) = match given.split_once('=') {
+            Some((name, files)) => (format!("{}=", name.trim()), files),
+            None => (String::new(), given),
+        };
+        if Path::new(files).exists() {
+            return vec![text.to_owned()];
+        }
+        files.split(',').map(|file| format!("{name}{}", file.trim()).into()).collect()
+    }
 
     fn read(text: &OsStr) -> Result<Self, String> {
         let wrong = || Err("expected FILE or NAME=FILE, such as kernels.ptx=other.cubin".to_owned());

@@ -30,6 +30,8 @@ use std::path::PathBuf;
   warpwright compare gaussian:n=208 nn --cores inorder,ghost --kernels eliminate,distances
   warpwright compare nn bfs gaussian --gpu gtx480 --cores inorder,sgmf
   warpwright compare lud --cores inorder,ghost --profile
+  warpwright compare my-kernel.toml --module v1.cubin,v2.cubin --profile
+  warpwright compare v1.toml v2.toml --as-columns
   warpwright compare vectoradd --size medium --gpus v100 --vary clocks.core_mhz=1GHz,2GHz --vary clocks.dram_mhz=0.4GHz,0.8GHz --show time
   warpwright compare lud nw --cores inorder,ghost --html lud.html
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
@@ -139,9 +141,11 @@ pub fn check_files(options: &Options, plan: &Plan, further: &[PathBuf]) -> Resul
 /// A comparison as text.
 pub fn text(shows: &Shows, options: &Options, comparison: &Comparison) -> String {
     let mut text = comparison::render(comparison, &shows.show, shows.published);
-    if options.profile {
+    let versions = if comparison.has_versions() { comparison::versions(comparison) } else { String::new() };
+    let profiles = if options.profile { comparison::profiles(comparison, PROFILE_LINES) } else { String::new() };
+    for part in [versions, profiles].iter().filter(|part| !part.is_empty()) {
         text.push('\n');
-        text += &comparison::profiles(comparison, PROFILE_LINES);
+        text += part;
     }
     text
 }

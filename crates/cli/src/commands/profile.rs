@@ -3,7 +3,7 @@
 use super::run;
 use crate::failure::{Failure, Outcome};
 use crate::render::profile::{self, Detail, View};
-use crate::render::{diagnosis, report, slots};
+use crate::render::{changes, diagnosis, report, slots};
 use clap::ValueEnum;
 use lab::Report;
 use request::Options;
@@ -77,10 +77,12 @@ fn text(args: &Args, options: &Options, report: &Report, failed: bool) -> Result
     let mut sections = vec![report::header(report, failed), slots::render(&report.total)];
     if args.show == Show::Causes {
         sections.push(diagnosis::all(report));
+        sections.extend(changes(report));
         sections.retain(|section| !section.is_empty());
         return Ok(sections.join("\n"));
     }
     sections.push(diagnosis::first(report));
+    sections.extend(changes(report));
     if let Some(counted) = &report.profile {
         let order = match args.order {
             Order::Slots => profile::Order::Slots,
@@ -99,4 +101,9 @@ fn text(args: &Args, options: &Options, report: &Report, failed: bool) -> Result
     }
     sections.retain(|section| !section.is_empty());
     Ok(sections.join("\n"))
+}
+
+/// What changed from the baseline, if there is one.
+fn changes(report: &Report) -> Option<String> {
+    report.changes.as_ref().map(|changes| changes::section(changes, None))
 }

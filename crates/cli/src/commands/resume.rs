@@ -217,7 +217,7 @@ mod tests {
         };
         let options: Vec<String> =
             run.get_arguments().filter(names_file).filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
-        let inputs = ["--gpu", "--module", "--energy-model", "--resume"];
+        let inputs = ["--gpu", "--module", "--energy-model", "--baseline", "--resume"];
         for option in &options {
             let known = is_output(option) || option == "--checkpoint" || inputs.contains(&&**option);
             assert!(known, "{option} names a file: is it written?");

@@ -8,6 +8,7 @@ use crate::render::report;
 use crate::{interrupt, output, program, version};
 use lab::profile::Profile;
 use lab::{Checkpoints, Report, Setup};
+use request::baseline::Baseline;
 use request::command::{Given, Run};
 use request::comparison::Input;
 use request::shown::{Recorded, Statistics};
@@ -26,6 +27,8 @@ use std::path::{Path, PathBuf};
   warpwright run matmul --code ptx
   warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
   warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
+  warpwright run my-kernel.toml --profile --json=before.json
+  warpwright run my-kernel.toml --profile --baseline before.json
   warpwright run bfs --core ghost --audit
   warpwright run bfs --core ghost --html bfs.html
   warpwright run matmul --gpu v100 --energy --power=power.csv --power-plot=power.svg
@@ -122,6 +125,7 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
     let &Asked { workload, options, instructions } = run;
     let (setup, described) = sweep::one(options, workload)?;
     let job = name::job(workload, options)?;
+    let baseline = Baseline::of(options, &setup)?;
     let (results, input) = (Results::of(options), Input::of(&job));
     results.formats.files()?;
     let checkpoints = kept(&setup)?;
@@ -132,6 +136,7 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
         .chain(gpu::energy_file(&setup.gpu))
         .chain(checkpoints.inputs())
         .chain(options.energy_model.iter().map(|model| model.0.clone()))
+        .chain(options.baseline.clone())
         .chain(job.inputs());
     output::check(outputs.iter().map(PathBuf::as_path), &inputs.collect::<Vec<_>>())?;
     interrupt::install()?;
@@ -150,12 +155,15 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
                 // Its figures would be zeros.
                 check_time(&report)?;
             }
+            let compared = baseline.map(|baseline| baseline.against(options, &report)).transpose();
+            report.changes = compared.as_ref().ok().cloned().flatten().flatten();
             if let Some(check) = report.check.as_ref().filter(|check| options.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
             let shown = show(&results, instructions, (&report, input), || text(&report, false));
             save(&report)?;
             shown?;
+            compared?;
             check_choices(options, &report)?;
             Ok(exit(&report))
         }

@@ -2,6 +2,7 @@
 
 mod grid;
 
+use super::changes;
 use super::energy;
 use super::management;
 use super::number::{self, ABSENT};
@@ -16,6 +17,7 @@ use clap::ValueEnum;
 use evidence::published;
 use grid::Grid;
 use kit::text::bounded;
+use lab::changes::Changes;
 use lab::profile::Profile;
 use lab::{Report, Violation};
 use request::chance::Spread;
@@ -103,7 +105,11 @@ pub fn profiles(comparison: &Comparison, most: usize) -> String {
             Some((comparison.columns[column].label.as_str(), counted))
         };
         let profiles: Vec<(&str, &Profile)> = (0..comparison.columns.len()).filter_map(of).collect();
-        let text = profile::compare(&profiles, most);
+        let mut text = profile::compare(&profiles, most);
+        if text.is_empty() && !comparison.has_versions() {
+            // Other code: the lines that match.
+            text = changes_of(comparison, row, |changes, _| changes::line_tables(changes));
+        }
         if text.is_empty() || comparison.workloads.len() == 1 {
             return text;
         }
@@ -111,6 +117,20 @@ pub fn profiles(comparison: &Comparison, most: usize) -> String {
     };
     let rows = (0..comparison.workloads.len()).map(row).filter(|text| !text.is_empty());
     rows.collect::<Vec<_>>().join("\n")
+}
+
+/// What changed from the first version to each of the others.
+pub fn versions(comparison: &Comparison) -> String {
+    let row = |row: usize| changes_of(comparison, row, |changes, label| changes::section(changes, Some(label)));
+    let rows = (0..comparison.workloads.len()).map(row).filter(|text| !text.is_empty());
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+/// Text on the changes of each column of a row that is not the baseline, which gets the column's label.
+fn changes_of(comparison: &Comparison, row: usize, text: impl Fn(&Changes, &str) -> String) -> String {
+    let of = |column: usize| Some(text(&comparison.changes(row, column)?, &comparison.columns[column].label));
+    let texts = (0..comparison.columns.len()).filter_map(of).filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// A figure of a comparison.

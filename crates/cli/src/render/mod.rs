@@ -12,5 +12,6 @@ pub mod page;
 #[cfg(test)]
 pub use ::render::sample;
 pub use ::render::{
-    diagnosis, energy, number, profile, report, scatter, slots, statistics, style, summary, table, timeline, wrap,
+    changes, diagnosis, energy, number, profile, report, scatter, slots, statistics, style, summary, table, timeline,
+    wrap,
 };

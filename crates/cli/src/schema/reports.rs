@@ -1,5 +1,6 @@
 //! Reports of runs, comparisons, experiments.
 
+use super::diagnosis::{changes, diagnosis};
 use super::lists::{area, core};
 use super::terms::{count, dimensions, flag, list, map, nullable, number, object, reference, text, version, word};
 use ::energy::Component;
@@ -37,6 +38,7 @@ pub fn report() -> Value {
             ("error?", text("Why the run failed.")),
             ("kernels", list("Kernel launches in the order of their end.", &kernel())),
             ("total", reference("statistics")),
+            ("l2_slice_accesses", list("Of each L2 slice.", &count("Reads and writes.", "requests"))),
             (
                 "energy_model",
                 nullable(object(
@@ -64,6 +66,7 @@ pub fn report() -> Value {
             ("audit", nullable(audit())),
             ("profile?", profile()),
             ("diagnosis?", diagnosis()),
+            ("changes?", changes()),
             ("sampling?", sampling()),
             ("grouping?", grouping()),
             ("memory_checks?", memory_checks()),
@@ -83,32 +86,6 @@ pub fn report() -> Value {
                     ],
                 ),
             ),
-        ],
-    )
-}
-
-/// Why a run took the time it took.
-fn diagnosis() -> Value {
-    let cause = object(
-        "A cause that can be removed.",
-        [
-            ("rule", text("Name of the rule, as `warpwright docs diagnosis` has it.")),
-            ("kernel", text("Name of the kernel; empty if the cause is of the whole run.")),
-            ("sentence", text("The cause with its figures and the gain at most.")),
-            ("remedy", text("What to try.")),
-            ("instruction", nullable(text("The instruction, of a run with a profile."))),
-            ("pc", nullable(count("Its place in the code, from 0.", ""))),
-            ("file", nullable(text("File of its line."))),
-            ("line", nullable(count("Its line, from 1.", ""))),
-            ("saved_cycles", number("Cycles that the cause costs at most.", "core cycles")),
-            ("times_faster", number("How many times as fast the kernel is without it, at most.", "")),
-        ],
-    );
-    object(
-        "Why the run took the time it took; absent for cores that are not SMs or have no time.",
-        [
-            ("limit", text("The roof that limits the longest kernel, or for what it waits.")),
-            ("causes", list("Causes that can be removed, the greatest bound first.", &cause)),
         ],
     )
 }
@@ -564,6 +541,7 @@ pub fn comparison() -> Value {
             ("core", text("Core design with its parameters.")),
             ("scheduler", nullable(text("Warp scheduler; the GPU description's if null."))),
             ("settings", list("Values of the GPU description that differ.", &text("KEY=VALUE."))),
+            ("version?", text("The code that it runs, of versions of the same work.")),
             ("baseline", count("Index of the column that its relative figures are over.", "")),
         ],
     );
@@ -646,6 +624,7 @@ fn compared_run() -> Value {
                 ratio("Energy of managing values and instructions, relative to the baseline's column."),
             ),
             ("published", nullable(published)),
+            ("changes?", changes()),
             ("report", nullable(reference("report"))),
         ],
     )

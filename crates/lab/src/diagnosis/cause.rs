@@ -13,6 +13,35 @@ pub struct Diagnosis {
     pub limit: String,
     /// Causes that can be removed, the greatest bound first.
     pub causes: Vec<Cause>,
+    /// The roofs of each kernel that was looked at, the longest kernel first.
+    #[serde(default)]
+    pub kernels: Vec<KernelRoofs>,
+}
+
+impl Diagnosis {
+    /// Adds causes. Of equal bounds the one that was there first stays first.
+    pub fn add(&mut self, causes: impl IntoIterator<Item = Cause>) {
+        self.causes.extend(causes);
+        self.causes.sort_by(|a, b| b.saved_cycles.total_cmp(&a.saved_cycles));
+    }
+}
+
+/// The roofs of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelRoofs {
+    /// Name of the kernel.
+    pub kernel: String,
+    /// Its roofs.
+    pub roofs: Vec<RoofInUse>,
+}
+
+/// The share of a roof that a kernel used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoofInUse {
+    /// The roof.
+    pub name: String,
+    /// Share in use over the kernel's cycles.
+    pub percent: f64,
 }
 
 /// A cause that can be removed.

@@ -1,6 +1,6 @@
 //! Counts of a kernel, in the form in which rules use them.
 
-use super::cause::BOUND;
+use super::cause::{BOUND, KernelRoofs, RoofInUse};
 use super::roofs::{Resource, Roof, nearest, roofs};
 use crate::listing::TextLine;
 use crate::profile::{InstructionProfile, KernelProfile};
@@ -25,6 +25,10 @@ pub struct Facts<'a> {
     pub cycles: f64,
     /// Cycles of the launches that have the shape of the longest one.
     pub shape_cycles: f64,
+    /// CTAs of a launch, on average over the cycles of all.
+    pub mean_ctas: f64,
+    /// Cycles of all launches, of each as many as places for CTAs are empty.
+    pub empty_cycles: f64,
     /// Issue slots of SMs with warps.
     busy: f64,
 }
@@ -34,17 +38,35 @@ impl<'a> Facts<'a> {
     pub fn new(
         gpu: &'a GpuConfig,
         launch: &'a KernelReport,
+        launches: &[&'a KernelReport],
         stats: Stats,
         profile: Option<&'a KernelProfile>,
-        is_one_shape: bool,
     ) -> Option<Self> {
+        let is_one_shape = launches.iter().all(|of| (of.grid, of.block) == (launch.grid, launch.block));
+        let of_launches = launches.iter().map(|of| (of.statistics.number("cycles"), ctas(of), waves(of, gpu)));
+        let (all, ctas_by_cycles, empty_cycles) = of_launches.fold((0.0, 0.0, 0.0), |sum, (cycles, ctas, waves)| {
+            (sum.0 + cycles, sum.1 + cycles * ctas, sum.2 + cycles * (1.0 - waves).max(0.0))
+        });
+        let mean_ctas = ctas_by_cycles / f64::max(all, 1.0);
         let roofs = roofs(&stats, gpu, launch.code);
         let cycles = stats.number("cycles");
         let busy = stats.number("slots.all") * stats.number("occupancy.sm_activity") / 100.0;
         let longest = launch.statistics.unpacked();
         let shape_cycles = if is_one_shape { cycles } else { longest.number("cycles") };
         let is_timed = cycles > 0.0 && busy > 0.0;
-        is_timed.then_some(Self { gpu, launch, stats, profile, roofs, longest, cycles, shape_cycles, busy })
+        is_timed.then_some(Self {
+            gpu,
+            launch,
+            stats,
+            profile,
+            roofs,
+            longest,
+            cycles,
+            shape_cycles,
+            mean_ctas,
+            empty_cycles,
+            busy,
+        })
     }
 
     pub fn number(&self, name: &str) -> f64 {
@@ -66,15 +88,14 @@ impl<'a> Facts<'a> {
         self.cycles_of(reasons.iter().map(|reason| self.number(&format!("slots.{reason}"))).sum())
     }
 
-    /// CTAs of a launch.
+    /// CTAs of the longest launch.
     pub fn ctas(&self) -> f64 {
-        let grid = self.launch.grid;
-        f64::from(grid.x) * f64::from(grid.y) * f64::from(grid.z)
+        ctas(self.launch)
     }
 
     /// How often its CTAs fill the GPU.
     pub fn waves(&self) -> f64 {
-        self.ctas() / (f64::from(self.gpu.sm_count) * f64::from(self.launch.occupancy.ctas_per_sm.max(1)))
+        waves(self.launch, self.gpu)
     }
 
     /// Cycles that it takes at least because of roofs; of those `relieved` it keeps this share.
@@ -87,6 +108,12 @@ impl<'a> Facts<'a> {
     /// The share of a resource that is in use.
     pub fn share(&self, resource: Resource) -> f64 {
         self.roofs.iter().find(|roof| roof.resource == resource).map_or(0.0, |roof| roof.share.min(1.0))
+    }
+
+    /// Its roofs, for the report.
+    pub fn roofs_in_use(&self) -> KernelRoofs {
+        let roof = |roof: &Roof| RoofInUse { name: roof.name.to_owned(), percent: 100.0 * roof.share };
+        KernelRoofs { kernel: self.launch.name.clone(), roofs: self.roofs.iter().map(roof).collect() }
     }
 
     /// Instructions, if there is a profile.
@@ -128,6 +155,17 @@ impl<'a> Facts<'a> {
             most.description().trim_end_matches('.')
         )
     }
+}
+
+/// CTAs of a launch.
+fn ctas(launch: &KernelReport) -> f64 {
+    let grid = launch.grid;
+    f64::from(grid.x) * f64::from(grid.y) * f64::from(grid.z)
+}
+
+/// How often the CTAs of a launch fill the GPU.
+fn waves(launch: &KernelReport, gpu: &GpuConfig) -> f64 {
+    ctas(launch) / (f64::from(gpu.sm_count) * f64::from(launch.occupancy.ctas_per_sm.max(1)))
 }
 
 /// The line of an instruction: of inlined code the line that it was inlined for.

@@ -11,7 +11,7 @@ mod found;
 mod roofs;
 mod rules;
 
-pub use cause::{Cause, Diagnosis};
+pub use cause::{Cause, Diagnosis, KernelRoofs, RoofInUse};
 pub use roofs::{LevelPeak, Roof, level_peak, roofs};
 
 use crate::for_core::{is_sm, is_timed};
@@ -39,21 +39,20 @@ pub(crate) fn of(report: &Report, gpu: &GpuConfig) -> Option<Diagnosis> {
     let of_kernels: Vec<_> = kernels.iter().filter_map(|kernel| facts_of(report, gpu, kernel)).collect();
     let limit = of_kernels.first()?.limit();
     let is_named = of_kernels.len() > 1;
-    let mut causes: Vec<_> = of_kernels.iter().flat_map(|facts| rules::causes(facts, is_named)).collect();
-    causes.extend(rules::of_run(report));
-    // Stable: of equal bounds the rule that is first in the table.
-    causes.sort_by(|a, b| b.saved_cycles.total_cmp(&a.saved_cycles));
-    Some(Diagnosis { limit, causes })
+    let kernels = of_kernels.iter().map(Facts::roofs_in_use).collect();
+    let mut diagnosis = Diagnosis { limit, causes: Vec::new(), kernels };
+    // In the order of the table.
+    diagnosis.add(of_kernels.iter().flat_map(|facts| rules::causes(facts, is_named)).chain(rules::of_run(report)));
+    Some(diagnosis)
 }
 
 fn facts_of<'a>(report: &'a Report, gpu: &'a GpuConfig, kernel: &'a KernelTotal) -> Option<Facts<'a>> {
     let cycles = |kernel: &KernelReport| kernel.statistics.number("cycles");
-    let launches = || report.kernels.iter().filter(|launch| launch.name == kernel.name);
-    let longest = launches().max_by(|a, b| cycles(a).total_cmp(&cycles(b)))?;
+    let launches: Vec<_> = report.kernels.iter().filter(|launch| launch.name == kernel.name).collect();
+    let longest = launches.iter().copied().max_by(|a, b| cycles(a).total_cmp(&cycles(b)))?;
     let profile = report.profile.as_ref().and_then(|profile: &Profile| {
         let mut of_name = profile.kernels.iter().filter(|of| of.name == kernel.name);
         of_name.next().filter(|_| of_name.next().is_none())
     });
-    let is_one_shape = launches().all(|launch| (launch.grid, launch.block) == (longest.grid, longest.block));
-    Facts::new(gpu, longest, kernel.statistics.unpacked(), profile, is_one_shape)
+    Facts::new(gpu, longest, &launches, kernel.statistics.unpacked(), profile)
 }

@@ -1,5 +1,6 @@
 //! Designs side by side: speedups beside those published, stall stacks, figures of all runs.
 
+use super::changes;
 use super::gains;
 use super::html::{Cell, Section, Table, details, escaped, figure, note};
 use super::instructions;
@@ -12,6 +13,7 @@ use crate::report;
 use crate::slots;
 use crate::summary;
 use crate::table::Align;
+use lab::changes::Changes;
 use lab::{Report, Value};
 use std::fmt::Write as _;
 
@@ -116,7 +118,7 @@ pub fn sections(of: &Comparison<'_>, prefix: &str, name: &str) -> Vec<Section> {
     };
     let mut out = vec![section("designs", "Designs", designs(of))];
     out.extend(speedups(of).map(|body| section("speedup", "Speedup", body)));
-    out.extend(changes(of).map(|body| section("changes", "What changed", body)));
+    out.extend(what_changed(of).map(|body| section("changes", "What changed", body)));
     out.extend(stall_stacks(of).map(|body| section("stalls", "Issue slots and stall reasons", body)));
     out.extend(instructions(of).map(|body| section("instructions", "Instructions helped and hurt", body)));
     out.push(section("figures", "Figures of all runs", runs(of)));
@@ -359,7 +361,7 @@ fn not_drawn(n: usize) -> String {
 }
 
 /// The gain of each design on each workload, in words.
-fn changes(of: &Comparison<'_>) -> Option<String> {
+fn what_changed(of: &Comparison<'_>) -> Option<String> {
     let columns = of.faster();
     let pairs = (0..of.workloads.len()).flat_map(|row| columns.iter().map(move |&column| (row, column)));
     let about_pair = |(row, column): (usize, usize)| {
@@ -385,12 +387,26 @@ fn instructions(of: &Comparison<'_>) -> Option<String> {
             Some((of.designs[column].label.as_str(), profile))
         };
         let profiles: Vec<_> = (0..of.designs.len()).filter_map(profile).collect();
-        let body = instructions::changes(&profiles);
+        let mut body = instructions::changes(&profiles);
+        if body.is_empty() {
+            // Other code: the lines that match.
+            body = of.faster().into_iter().filter_map(|column| lines_changed(of, row, column)).collect();
+        }
         (!body.is_empty()).then(|| format!("<h3>{}</h3>\n{body}", escaped(&of.workloads[row])))
     };
     let body: String = (0..of.workloads.len()).filter_map(of_row).take(MOST_CHANGES).collect();
-    let about = "Issue slots of each instruction in the first column, and how many more or fewer the others take, the greatest change first.";
+    let about = "Issue slots of each instruction in the first column, and how many more or fewer the others take, the greatest change first. Of different code, lines are matched.";
     (!body.is_empty()).then(|| note(about) + &body)
+}
+
+/// The lines that changed most from the baseline's version.
+fn lines_changed(of: &Comparison<'_>, row: usize, column: usize) -> Option<String> {
+    let baseline = of.designs[column].baseline;
+    let report = |column: usize| of.outcome(row, column).report.filter(|_| of.outcome(row, column).complete);
+    let changes = Changes::between(&of.designs[baseline].label, report(baseline)?, report(column)?)?;
+    let lines = changes::lines(&changes);
+    let title = format!("{} against {}", of.designs[column].label, changes.baseline);
+    (!lines.is_empty()).then(|| format!("<h4>{}</h4>\n{lines}", escaped(&title)))
 }
 
 /// A bar for each run, as long as its kernels took compared with the longest of the workload.

@@ -1,9 +1,11 @@
 //! The gain or loss of a design against another one, in words.
 
 use super::html::spaced;
+use crate::changes::cause_sentences;
 use crate::number;
 use crate::slots;
 use crate::summary;
+use lab::changes::{Changes, Slots};
 use lab::{Report, Stats};
 
 /// Reasons named of a pair.
@@ -13,33 +15,33 @@ const LEAST: f64 = 0.05;
 
 /// The difference after a change of the design; the reports have the names of the designs beside them.
 pub(super) fn sentences((before, before_label): (&Report, &str), (after, after_label): (&Report, &str)) -> Vec<String> {
-    let cycles = |report: &Report| report.total.number(summary::CYCLES);
-    let saved = cycles(before) - cycles(after);
+    let Some(changes) = Changes::between(before_label, before, after) else { return Vec::new() };
+    let saved = -changes.cycles();
+    let cycles = before.total.number(summary::CYCLES);
     let (busy_before, busy_after) = (busy(&before.total), busy(&after.total));
-    if cycles(before) == 0.0 || busy_before == 0.0 || busy_after == 0.0 {
+    if cycles == 0.0 || busy_before == 0.0 || busy_after == 0.0 {
         return Vec::new();
     }
-    let share = saved.abs() / cycles(before) * 100.0;
     let mut out = Vec::new();
     if saved == 0.0 {
         out.push(format!("{after_label} takes as many cycles as {before_label}."));
     } else {
-        let count = counted(saved, "cycle");
+        let (count, share) = (counted(saved, "cycle"), saved.abs() / cycles * 100.0);
         out.push(format!("{after_label} takes {count} than {before_label} ({share:.1} %)."));
     }
-    let mut changes = changes(&before.total, &after.total);
-    let all: f64 = changes.iter().map(|(_, lost)| lost.abs()).sum();
-    changes.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
-    for (reason, saved) in changes.into_iter().take(REASONS).filter(|(_, saved)| saved.abs() > LEAST * all) {
-        let of = |stats: &Stats, busy: f64| stats.number(&format!("slots.{reason}")) / busy * 100.0;
-        let (from, to) = (of(&before.total, busy_before), of(&after.total, busy_after));
-        let count = counted(saved, "slot");
-        let what = description(&after.total, &reason);
+    let saved = |slots: &Slots| slots.before as f64 - slots.after as f64;
+    let reasons = || changes.issue_slots.iter().filter(|slots| !["issued", "idle"].contains(&&*slots.reason));
+    let all: f64 = reasons().map(|slots| saved(slots).abs()).sum();
+    for slots in reasons().take(REASONS).filter(|slots| saved(slots).abs() > LEAST * all) {
+        let (from, to) = (slots.before as f64 / busy_before * 100.0, slots.after as f64 / busy_after * 100.0);
+        let count = counted(saved(slots), "slot");
+        let what = description(&after.total, &slots.reason);
         out.push(format!(
             "{count} lost to “{}”, {from:.1} % of the slots before and {to:.1} % now: {what}",
-            spaced(&reason)
+            spaced(&slots.reason)
         ));
     }
+    out.extend(cause_sentences(&changes));
     out.extend(own(&after.total).into_iter().map(|text| format!("{after_label} by itself: {text}")));
     out
 }
@@ -54,23 +56,6 @@ fn counted(saved: f64, noun: &str) -> String {
 fn busy(stats: &Stats) -> f64 {
     let idle = stats.number("slots.idle");
     stats.number(slots::ALL) - idle
-}
-
-/// Slots that are no longer lost, by reason; negative where more are.
-fn changes(before: &Stats, after: &Stats) -> Vec<(String, f64)> {
-    let names = |stats: &Stats| -> Vec<String> {
-        let reason = |name: &str| {
-            let name = name.strip_prefix("slots.")?;
-            (!["all", "issued", "idle"].contains(&name)).then(|| name.to_owned())
-        };
-        stats.0.iter().filter_map(|(info, _)| reason(&info.name)).collect()
-    };
-    let change = |reason: String| {
-        let of = |stats: &Stats| stats.number(&format!("slots.{reason}"));
-        let saved = of(before) - of(after);
-        (reason, saved)
-    };
-    names(after).into_iter().map(change).filter(|(_, saved)| *saved != 0.0).collect()
 }
 
 /// Meaning of the reason, in a sentence.

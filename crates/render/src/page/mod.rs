@@ -5,6 +5,7 @@
 //! they are made from.
 
 pub mod area;
+mod changes;
 pub mod comparison;
 mod energy;
 mod gains;
@@ -36,6 +37,7 @@ use html::escaped;
 pub fn run(run: &Run<'_>) -> String {
     let report = run.report;
     let mut sections = vec![overview::section(run)];
+    sections.extend(report.changes.as_ref().map(changes::section));
     sections.extend(ranges::section(report));
     sections.extend(sampling::section(report));
     sections.extend(stalls::section(report));

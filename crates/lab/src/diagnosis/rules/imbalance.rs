@@ -16,7 +16,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     let (waves, filled) = (facts.waves(), filled(facts));
     // As many places as CTAs of equal length fill.
     let equal = if waves < 1.0 { waves } else { waves / waves.ceil() };
-    if filled >= UNEQUAL * equal || facts.launch.occupancy.ctas_per_sm == 0 {
+    if filled >= UNEQUAL * equal || facts.ctas() < 2.0 || facts.launch.occupancy.ctas_per_sm == 0 {
         return None;
     }
     Some(Found {

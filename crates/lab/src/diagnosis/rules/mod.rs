@@ -11,6 +11,7 @@ mod integer_division;
 mod launch_latency;
 mod local_memory;
 mod occupancy;
+mod slice_camping;
 mod small_grid;
 mod tail;
 mod unused_sectors;
@@ -24,11 +25,12 @@ use crate::report::Report;
 type Rule = for<'a> fn(&Facts<'a>) -> Option<Found<'a>>;
 
 /// Name and rule. Of equal bounds the first one is named first.
-const RULES: [(&str, Rule); 14] = [
+const RULES: [(&str, Rule); 15] = [
     ("bank_conflicts", bank_conflicts::find),
     ("unused_load_sectors", unused_sectors::of_loads),
     ("unused_store_sectors", unused_sectors::of_stores),
     ("atomics_at_one_address", atomics::find),
+    ("slice_camping", slice_camping::find),
     ("local_memory", local_memory::find),
     ("integer_division", integer_division::find),
     ("divergence", divergence::find),
@@ -52,11 +54,13 @@ fn cause(facts: &Facts<'_>, is_named: bool, rule: &str, found: Found<'_>) -> Opt
     let left = (facts.cycles - cycles).max(facts.floor(relieved, kept));
     let times_faster = facts.cycles / left.max(1.0);
     let source = at.and_then(line_of);
+    // No bound is known to a percent of a large number.
+    let times = if times_faster < 10.0 { format!("{times_faster:.2}") } else { format!("{times_faster:.0}") };
     let name = if is_named { format!("{}: ", facts.launch.name) } else { String::new() };
     (times_faster >= LEAST).then(|| Cause {
         rule: rule.to_owned(),
         kernel: facts.launch.name.clone(),
-        sentence: format!("{name}{sentence}; without {without} at most {times_faster:.2} times as fast."),
+        sentence: format!("{name}{sentence}; without {without} at most {times} times as fast."),
         remedy: remedy.to_owned(),
         instruction: at.map(|row| row.text.clone()),
         pc: at.map(|row| row.pc),

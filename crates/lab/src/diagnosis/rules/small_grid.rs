@@ -5,15 +5,20 @@ use super::super::found::Found;
 use kit::text::counted;
 
 pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
-    let (ctas, waves, sms) = (facts.ctas(), facts.waves(), f64::from(facts.gpu.sm_count));
-    if waves >= 1.0 {
+    let (ctas, sms) = (facts.mean_ctas, f64::from(facts.gpu.sm_count));
+    if facts.empty_cycles <= 0.0 {
         return None;
     }
-    let room = facts.launch.occupancy.ctas_per_sm;
-    let sentence = if ctas < sms {
-        format!("The grid has {} and the GPU {sms:.0} SMs: {:.0} have no CTA", counted(ctas as u64, "CTA"), sms - ctas)
+    let room = sms * f64::from(facts.launch.occupancy.ctas_per_sm.max(1));
+    let is_one = ctas == facts.ctas();
+    let grid = match ctas.round() as u64 {
+        n if is_one => format!("The grid has {}", counted(n, "CTA")),
+        n => format!("Grids have {} on average", counted(n, "CTA")),
+    };
+    let sentence = if ctas.round() < sms {
+        format!("{grid} and the GPU {sms:.0} SMs: {:.0} have no CTA", sms - ctas.round())
     } else {
-        format!("The grid has {ctas:.0} CTAs, and the {sms:.0} SMs hold {:.0} at once", sms * f64::from(room))
+        format!("{grid}, and the {sms:.0} SMs hold {room:.0} at once")
     };
     // With few warps on an SM more of them hide latency, too.
     Some(Found {
@@ -21,7 +26,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         without: "empty places",
         remedy: "Divide the work into more CTAs, or run independent kernels in other streams beside it.",
         at: None,
-        cycles: facts.shape_cycles * (1.0 - waves),
+        cycles: facts.empty_cycles,
         relieved: &[],
         kept: 0.0,
     })

@@ -1,0 +1,51 @@
+//! Instructions of two versions of a kernel side by side: their texts without what a compiler chooses anew.
+
+/// Mnemonics whose operands are addresses of code.
+const JUMPS: [&str; 8] = ["BRA", "BSSY", "BSYNC", "BRX", "CALL", "JMP", "RET", "WARPSYNC"];
+
+/// The text of an instruction without numbers of registers, predicates, labels and addresses of code: all of these change
+/// where a compiler allots other registers or inserts an instruction.
+pub fn without_numbers(text: &str) -> String {
+    let mnemonic = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+    let is_jump = JUMPS.contains(&mnemonic.split('.').next().unwrap_or_default());
+    let mut out = String::with_capacity(text.len());
+    let mut word = String::new();
+    // A word of letters, digits and what names have.
+    for c in text.chars().chain([' ']) {
+        if c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.') {
+            word.push(c);
+            continue;
+        }
+        let is_number = word.starts_with(|first: char| first.is_ascii_digit());
+        match word.as_str() {
+            _ if is_number && is_jump => {}
+            _ if is_number || word == mnemonic => out += &word,
+            name => out += name.trim_end_matches(|last: char| last.is_ascii_digit()),
+        }
+        word.clear();
+        out.push(c);
+    }
+    out.truncate(out.len() - 1);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_compiler_allots_is_left_out() {
+        for (text, expected) in [
+            ("FFMA R12, R4, R3, R12", "FFMA R, R, R, R"),
+            ("@!P0 LDG.E.64.SYS R2, [R4+0x10]", "@!P LDG.E.64.SYS R, [R+0x10]"),
+            ("IMAD.WIDE R2, R0, R3, c[0x0][0x160]", "IMAD.WIDE R, R, R, c[0x0][0x160]"),
+            ("@P1 BRA 0x3f0", "@P BRA "),
+            ("MOV R1, 0x20", "MOV R, 0x20"),
+            ("ld.global.f32 %f12, [%rd4+8];", "ld.global.f32 %f, [%rd+8];"),
+            ("@%p1 bra $L__BB0_2;", "@%p bra $L__BB0_;"),
+            ("", ""),
+        ] {
+            assert_eq!(without_numbers(text), expected);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Lines of a kernel, or its instructions, matched between two versions.
+
+use super::code::without_numbers;
+use super::model::{LineChange, Spot};
+use crate::profile::{InstructionProfile, KernelProfile, LineProfile};
+use crate::report::Report;
+use gpu::Stats;
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+/// A part of a version of a kernel.
+struct Part {
+    /// By which it is matched.
+    key: String,
+    text: String,
+    spot: Spot,
+}
+
+/// The lines of a kernel of each run whose slots differ; none unless both were profiled.
+pub fn between(before: (&Report, &str), after: (&Report, &str)) -> Vec<LineChange> {
+    let (Some(old), Some(new)) = (of(before), of(after)) else { return Vec::new() };
+    let of_cycle = |report: &Report| slots_of_a_cycle(&report.total);
+    let (Some(of_cycle_before), Some(of_cycle_after)) = (of_cycle(before.0), of_cycle(after.0)) else {
+        return Vec::new();
+    };
+    let has_lines = has_lines(old) && has_lines(new);
+    let (old, new) = (parts(old, has_lines), parts(new, has_lines));
+    let mut changes = Vec::new();
+    let mut add = |old: Option<&Part>, new: Option<&Part>| {
+        let slots = |part: Option<&Part>| part.map_or(0, |part| part.spot.slots);
+        let text = new.or(old).map_or_else(String::new, |part| part.text.clone());
+        let is_moved = old.is_some() && new.is_some();
+        if slots(old) != slots(new) || !is_moved {
+            changes.push(LineChange {
+                text,
+                before: old.map(|part| part.spot.clone()),
+                after: new.map(|part| part.spot.clone()),
+                cycles: slots(new) as f64 / of_cycle_after - slots(old) as f64 / of_cycle_before,
+            });
+        }
+    };
+    let keys = |parts: &[Part]| parts.iter().map(|part| part.key.clone()).collect::<Vec<_>>();
+    for step in capture_diff_slices(Algorithm::Patience, &keys(&old), &keys(&new)) {
+        let (tag, of_old, of_new) = step.as_tag_tuple();
+        if tag == DiffTag::Equal {
+            old[of_old].iter().zip(&new[of_new]).for_each(|(old, new)| add(Some(old), Some(new)));
+        } else {
+            old[of_old].iter().for_each(|old| add(Some(old), None));
+            new[of_new].iter().for_each(|new| add(None, Some(new)));
+        }
+    }
+    changes.sort_by(|a, b| b.cycles.abs().total_cmp(&a.cycles.abs()));
+    changes
+}
+
+fn of<'a>((report, kernel): (&'a Report, &str)) -> Option<&'a KernelProfile> {
+    report.profile.as_ref()?.kernels.iter().find(|of| of.name == kernel)
+}
+
+fn has_lines(kernel: &KernelProfile) -> bool {
+    kernel.instructions.iter().any(|row| row.source.is_some())
+}
+
+/// The parts in the order of the text.
+fn parts(kernel: &KernelProfile, has_lines: bool) -> Vec<Part> {
+    if !has_lines {
+        return kernel.instructions.iter().map(|row| part(None, row.pc, &row.text, &[row])).collect();
+    }
+    let mut lines = kernel.lines();
+    lines.retain(|line| line.source.is_some());
+    let place =
+        |line: &LineProfile<'_>| line.source.map(|source| (source.file.clone(), source.line)).unwrap_or_default();
+    lines.sort_by_key(place);
+    let of_line = |line: &LineProfile<'_>| {
+        let source = line.source?;
+        let file = source.file.as_deref().unwrap_or_default();
+        Some(part(
+            Some(file.rsplit(['/', '\\']).next().unwrap_or(file)),
+            source.line,
+            source.text.as_deref().unwrap_or_default(),
+            &line.instructions,
+        ))
+    };
+    lines.iter().filter_map(of_line).collect()
+}
+
+fn part(file: Option<&str>, number: u32, text: &str, rows: &[&InstructionProfile]) -> Part {
+    // PTX that somebody wrote is its own source.
+    let is_instruction = file.is_none() || matches!(rows, [row] if row.text.trim() == text.trim());
+    let key = match file {
+        _ if is_instruction => without_numbers(text),
+        // Without its text a line is known by its number.
+        Some(file) if text.is_empty() => format!("{file}:{number}"),
+        _ => text.split_whitespace().collect(),
+    };
+    let mut waits: Vec<(&'static str, u64)> = Vec::new();
+    for &(reason, slots) in rows.iter().flat_map(|row| &row.stalls) {
+        match waits.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => *all += slots,
+            None => waits.push((reason, slots)),
+        }
+    }
+    let spot = Spot {
+        file: file.map(str::to_owned),
+        number,
+        slots: rows.iter().map(|row| row.slots()).sum(),
+        issued: rows.iter().map(|row| row.issues).sum(),
+        waits_for: waits.iter().max_by_key(|(_, slots)| *slots).map(|(reason, _)| *reason),
+    };
+    Part { key, text: text.trim().to_owned(), spot }
+}
+
+/// Issue slots of a cycle of the whole GPU; `None` of cores without issue slots.
+pub fn slots_of_a_cycle(stats: &Stats) -> Option<f64> {
+    let (slots, cycles) = (stats.number("slots.all"), stats.number("cycles"));
+    (slots > 0.0 && cycles > 0.0).then(|| slots / cycles)
+}
