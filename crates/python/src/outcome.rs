@@ -2,11 +2,15 @@
 
 use crate::failure;
 use config::GpuConfig;
+use lab::changes::Changes;
+use lab::diagnosis::Cause;
 use lab::{Report, RunError};
 use pyo3::prelude::*;
 use render::profile::{Detail, Order, View};
 use render::timeline::drawn::Drawing;
 use render::{page, timeline};
+use request::baseline::Baseline;
+use std::path::PathBuf;
 
 /// The report of a run, in the forms that there are.
 #[pyclass(frozen, module = "warpwright._native")]
@@ -20,6 +24,17 @@ impl Outcome {
     pub fn new(report: Report, gpu: GpuConfig) -> Self {
         Self { report, gpu }
     }
+
+    fn against(&self, baseline: Result<Baseline, String>) -> PyResult<(String, String)> {
+        let changes = baseline.and_then(|baseline| baseline.changes(&self.report));
+        changes_of(&changes.map_err(|why| failure::bad_input(format!("baseline: {why}")))?, None)
+    }
+}
+
+/// Changes as JSON and as text.
+pub fn changes_of(changes: &Changes, now: Option<&str>) -> PyResult<(String, String)> {
+    let json = serde_json::to_string(changes).map_err(failure::failed)?;
+    Ok((json, plain(&render::changes::section(changes, now))))
 }
 
 /// The exception for a run on `gpu` that failed, with what is known of it.
@@ -42,6 +57,32 @@ impl Outcome {
     /// The report as `warpwright run --json` has it.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.report).map_err(failure::failed)
+    }
+
+    /// Statistics of each kernel over all of its launches.
+    fn kernels(&self) -> PyResult<String> {
+        serde_json::to_string(&self.report.by_kernel).map_err(failure::failed)
+    }
+
+    /// The same with further causes, given as JSON, in the diagnosis.
+    fn with_causes(&self, causes: &str) -> PyResult<Self> {
+        let causes: Vec<Cause> = serde_json::from_str(causes).map_err(failure::bad_input)?;
+        let mut report = self.report.clone();
+        if let Some(diagnosis) = &mut report.diagnosis {
+            diagnosis.add(causes);
+        }
+        Ok(Self { report, gpu: self.gpu.clone() })
+    }
+
+    /// What changed from `baseline`, which is called `name`: as JSON and as text.
+    fn against_run(&self, name: &str, baseline: &Self) -> PyResult<(String, String)> {
+        self.against(Baseline::of_report(name, baseline.report.clone()))
+    }
+
+    /// The same from a report in a file.
+    #[allow(clippy::needless_pass_by_value, reason = "what Python gives is copied")]
+    fn against_file(&self, path: PathBuf) -> PyResult<(String, String)> {
+        self.against(Baseline::read(&path))
     }
 
     /// The report as `warpwright run` prints it.

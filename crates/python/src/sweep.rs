@@ -3,7 +3,7 @@
 use crate::failure::{bad_input, failed};
 use crate::job::{self, Keywords};
 use crate::monitor::Watch;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, changes_of};
 use config::GpuConfig;
 use experiment::costs::Costs;
 use experiment::file::{Machines, Named};
@@ -297,6 +297,12 @@ impl Comparison {
     /// Time of kernels in the baseline's column over that in this one, without launch latency.
     fn speedup(&self, row: usize, column: usize) -> Option<f64> {
         self.compared.speedup(row, column)
+    }
+
+    /// What changed from the baseline's run: as JSON and as text.
+    fn changes(&self, row: usize, column: usize) -> PyResult<Option<(String, String)>> {
+        let changes = self.compared.changes(row, column);
+        changes.map(|changes| changes_of(&changes, Some(&self.compared.columns[column].label))).transpose()
     }
 
     /// A statistic, or the speedup, over the repeats.

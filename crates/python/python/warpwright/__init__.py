@@ -17,24 +17,29 @@ from . import _processor
 
 _processor.check()
 
+from ._changes import Changes
 from ._compare import Comparison, Entry, Repeats, compare
 from ._cuda import Cuda, cuda
 from ._device import Array, Device, Kernel, Module, launch
 from ._lists import cores, gpus, schedulers, statistics, workloads
 from ._native import Error, InputError, __version__
 from ._result import Page, Run
+from ._rules import Cause, Facts, remove_rule, rule
 from ._run import run
 from ._sweep import Executor, Sweep, sweep
 from ._table import Table
 
 __all__ = [
     "Array",
+    "Cause",
+    "Changes",
     "Comparison",
     "Cuda",
     "Device",
     "Entry",
     "Error",
     "Executor",
+    "Facts",
     "InputError",
     "Kernel",
     "Module",
@@ -49,6 +54,8 @@ __all__ = [
     "cuda",
     "gpus",
     "launch",
+    "remove_rule",
+    "rule",
     "run",
     "schedulers",
     "statistics",

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 from . import _native
+from ._changes import Changes
 from ._keywords import PathLike, parameters, parsed, texts
 from ._plot import Kind, plot
 from ._progress import Display
@@ -159,6 +160,12 @@ class Comparison:
     def speedup(self, workload: str, column: str) -> Optional[float]:
         """Time of kernels, without launch latency, in the baseline's column over that in this one."""
         return self._compared.speedup(*self._at(workload, column))
+
+    def changes(self, workload: str, column: str) -> Optional[Changes]:
+        """What changed from the baseline's column to this one; None for the baseline itself, and if a run of either
+        failed."""
+        changes = self._compared.changes(*self._at(workload, column))
+        return None if changes is None else Changes(*changes)
 
     def statistic(self, workload: str, column: str, name: str) -> Any:
         """A statistic of a workload on a machine; None if the run has none."""

@@ -70,6 +70,8 @@ def texts(keywords: Mapping[str, Any], *others: str) -> list[tuple[str, list[str
     [('seed', ['1'])]
     >>> texts({"timeline": (4000, 5000)})
     [('timeline', ['true']), ('timeline_cycles', ['4000..5000'])]
+    >>> texts({"modules": {"a.ptx": "b.ptx", None: ["v1.cubin", "v2.cubin"]}})
+    [('modules', ['a.ptx=b.ptx', 'v1.cubin,v2.cubin'])]
     """
     found = []
     for name, of in keywords.items():
@@ -85,6 +87,9 @@ def texts(keywords: Mapping[str, Any], *others: str) -> list[tuple[str, list[str
             found.append((name, ["1"]))
         elif name == "vary":
             found.append((name, [f"{key}={','.join(map(value, _several(items)))}" for key, items in of.items()]))
+        elif name == "modules":
+            versions = {key: ",".join(map(value, _several(files))) for key, files in of.items()}
+            found.append((name, assignments(versions)))
         elif isinstance(of, Mapping):
             found.append((name, assignments(of)))
         elif isinstance(of, (str, os.PathLike)):

@@ -6,13 +6,17 @@ import csv
 import html
 import io
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _native
+from ._changes import Changes
+from ._keywords import PathLike
 from ._plot import axes_of
+from ._rules import Facts, Rule, diagnosed, facts
 from ._table import Table
 
 if TYPE_CHECKING:
@@ -89,7 +93,7 @@ class Run(Mapping[str, Any]):
     """
 
     def __init__(self, outcome: _native.Outcome) -> None:
-        self._outcome = outcome
+        self._outcome = diagnosed(outcome)
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -174,6 +178,22 @@ class Run(Mapping[str, Any]):
         profile=True the instruction and its line."""
         diagnosis = self.report.get("diagnosis")
         return [] if diagnosis is None else diagnosis["causes"]
+
+    def facts(self) -> list[Facts]:
+        """What rules of the diagnosis get: a `Facts` for each kernel; empty for cores that are not SMs."""
+        return facts(self._outcome, self.report)
+
+    def diagnose(self, *rules: Rule) -> "Run":
+        """The same run with the causes that these rules find, too: in `causes`, `text` and `page`."""
+        run = Run.__new__(Run)
+        run._outcome = diagnosed(self._outcome, rules)
+        return run
+
+    def against(self, baseline: Union["Run", PathLike]) -> Changes:
+        """What changed from an earlier run, or from the file that `warpwright run --json=FILE` has written."""
+        if isinstance(baseline, Run):
+            return Changes(*self._outcome.against_run("before", baseline._outcome))
+        return Changes(*self._outcome.against_file(os.fspath(baseline)))
 
     def __getitem__(self, name: str) -> Any:
         try:
