@@ -324,6 +324,7 @@ def compare(
     schedulers: str | Sequence[str] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
     over: str | None = None,
+    as_columns: bool | None = None,
     repeat: int | None = None,
     time: str | None = None,
     max_cycles: int | None = None,
@@ -339,7 +340,7 @@ def compare(
     instruction_buffer: int | Sequence[int] | None = None,
     size: Literal["small", "medium", "large"] | None = None,
     params: Mapping[str, Any] | None = None,
-    modules: Mapping[str | None, PathLike] | None = None,
+    modules: Mapping[str | None, PathLike | Sequence[PathLike]] | None = None,
     seed: int | None = None,
     code: Literal["auto", "ptx", "sass"] | None = None,
     isa: Literal["auto", "ptx", "sass"] | None = None,
@@ -393,6 +394,8 @@ def compare(
     over
         Core design or warp scheduler that speedups and other relative figures are over, for each column with everything
         else the same; it runs even if --cores or --schedulers leaves it out. Default: the first column.
+    as_columns
+        Take the workloads as versions of the same work: a column each, with speedups over the first.
     repeat
         Run everything this many times with small random changes that should not matter: the cluster of SMs that gets
         the first CTA, the addresses of data, two cycles of L2 latency. Figures are means, with half of the width of
@@ -446,7 +449,8 @@ def compare(
         A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table
         of values.
     modules
-        A file in place of the module of a launch file, or in place of the one that it calls NAME.
+        A file in place of the module of a launch file, or in place of the one that it calls NAME. A comparison takes
+        several with commas: a column a version.
     seed
         Seed of the generated inputs of bundled workloads. Default: 1.
     code, isa

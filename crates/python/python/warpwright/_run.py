@@ -34,7 +34,7 @@ def run(
     instruction_buffer: int | None = None,
     size: Literal["small", "medium", "large"] | None = None,
     params: Mapping[str, Any] | None = None,
-    modules: Mapping[str | None, PathLike] | None = None,
+    modules: Mapping[str | None, PathLike | Sequence[PathLike]] | None = None,
     seed: int | None = None,
     code: Literal["auto", "ptx", "sass"] | None = None,
     registers: Literal["virtual", "allocated", "hazard-free"] | None = None,
@@ -141,7 +141,8 @@ def run(
         A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table
         of values.
     modules
-        A file in place of the module of a launch file, or in place of the one that it calls NAME.
+        A file in place of the module of a launch file, or in place of the one that it calls NAME. A comparison takes
+        several with commas: a column a version.
     seed
         Seed of the generated inputs of bundled workloads. Default: 1.
     code
