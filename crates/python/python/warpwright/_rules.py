@@ -91,12 +91,12 @@ def rule(function: Rule) -> Rule:
 
     >>> import warpwright as ww
     >>> @ww.rule
-    ... def cold_cache(facts):
-    ...     if facts["l2.hit_rate"] < 50:
-    ...         return ww.Cause("Most accesses to L2 miss", times_faster=1.5)
-    >>> [cause["rule"] for cause in ww.run("vectoradd", gpu="v100", progress=False).causes if "Most" in cause["sentence"]]
-    ['cold_cache']
-    >>> ww.remove_rule(cold_cache)
+    ... def loads(facts):
+    ...     if facts.lost("raw_memory") > facts.cycles / 10:
+    ...         return ww.Cause("Warps wait for loads", times_faster=1.2)
+    >>> "loads" in [cause["rule"] for cause in ww.run("vectoradd", gpu="v100", progress=False).causes]
+    True
+    >>> ww.remove_rule(loads)
     """
     remove_rule(function)
     _RULES.append(function)
