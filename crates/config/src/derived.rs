@@ -1,6 +1,9 @@
 //! Quantities that follow from a description: peaks and capacities, for reports and tests.
 
-use crate::{CopyEngine, Dependence, Dram, GpuConfig, InstructionCaches, L2, Launch, MatrixGroups, OpTiming, Sm, Unit};
+use crate::{
+    ClusterPort, CopyEngine, Dependence, Dram, GpuConfig, InstructionCaches, L2, Launch, MatrixGroups, OpTiming, Sm,
+    Unit,
+};
 use isa::{GroupWork, MatrixType, TransferKind};
 
 impl GpuConfig {
@@ -145,6 +148,18 @@ impl CopyEngine {
             TransferKind::GlobalToShared | TransferKind::SharedToShared => self.completion_cycles.unwrap_or(138).into(),
             TransferKind::SharedToGlobal | TransferKind::SharedReduction | TransferKind::Prefetch => 0,
         }
+    }
+}
+
+impl ClusterPort {
+    /// From an access to its reply.
+    pub fn latency_cycles(&self) -> u32 {
+        self.latency_cycles.unwrap_or(180)
+    }
+
+    /// Bytes that a port passes per cycle.
+    pub fn bytes_per_cycle(&self) -> u32 {
+        self.bytes_per_cycle.unwrap_or(16)
     }
 }
 

@@ -342,6 +342,8 @@ keys! {
         matrix_groups: MatrixGroups => default;
         /// The copy engine.
         copy_engine: CopyEngine => default;
+        /// The port to the other SMs of a cluster.
+        cluster_port: ClusterPort => default;
         /// Shared memory.
         shared: SharedMemory;
         /// L1 data cache.
@@ -551,6 +553,14 @@ keys! {
         store_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;
         /// Optional. Bytes that reductions send per cycle; 18 if absent.
         reduction_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;
+    }
+
+    /// An SM's port to the network between the SMs of a cluster, from compute capability 9.0 on.
+    ClusterPort: Default at "sm.cluster_port." {
+        /// Optional. From an access to shared memory of a CTA on another SM to its reply, without the cycles of its bytes at the ports; 180 if absent.
+        latency_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. Bytes that a port passes per cycle, in each direction; 16 if absent.
+        bytes_per_cycle: Option<u32> = Pow2(1, 1024), "bytes/cycle", optional;
     }
 
     /// How fast matrix operations of a type are, by their number of multiply-adds (m·n·k; half of k for sparse ones).

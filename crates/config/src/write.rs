@@ -24,6 +24,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("sm.operation_latencies", false),
     ("sm.matrix_groups", false),
     ("sm.copy_engine", false),
+    ("sm.cluster_port", false),
     ("sm.shared", false),
     ("sm.l1d", false),
     ("sm.l1d.cache", false),

@@ -12,8 +12,9 @@
 //! **The barrier** is complete when each thread of the cluster has arrived or exited. Streams say so when they hand memory
 //! over, so that it completes between windows.
 
+use crate::arrival::Mail;
 use crate::memory::SharedMemory;
-use isa::KernelId;
+use isa::{ClusterMember, KernelId, MessageId};
 use std::collections::BTreeMap;
 
 /// The first bit of an address that says whose shared memory it is.
@@ -69,6 +70,11 @@ impl ClusterPlace {
         u64::from(number) << RANK_BIT | offset
     }
 
+    /// The place without the form of addresses.
+    pub fn member(self) -> ClusterMember {
+        ClusterMember { kernel: self.kernel, cluster: self.cluster, rank: self.rank as u8 }
+    }
+
     /// Whether `address` is in the shared memory of the CTA itself.
     pub fn is_own(self, address: u64) -> bool {
         self.resolve(address).is_some_and(|(rank, _)| rank == self.rank)
@@ -92,12 +98,14 @@ pub(crate) struct Membership {
     pub is_lent: bool,
     /// All its threads have exited, and its slot is free.
     pub has_ended: bool,
+    /// Arrivals of other CTAs on their way to its barriers, in the order of the exchange.
+    pub mail: Vec<Mail>,
 }
 
 impl Membership {
     /// The membership of a CTA that starts.
     pub fn new(place: ClusterPlace) -> Self {
-        Self { place, phase: 0, arrived: (0, 0), is_lent: false, has_ended: false }
+        Self { place, phase: 0, arrived: (0, 0), is_lent: false, has_ended: false, mail: Vec::new() }
     }
 }
 
@@ -112,6 +120,8 @@ struct Member {
     live: u32,
     /// Threads among them that have not arrived at the barrier.
     missing: u32,
+    /// Arrivals at its barriers since it last took its memory back.
+    mail: Vec<Mail>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -123,6 +133,9 @@ struct Cluster {
 /// The clusters of which a CTA is resident.
 #[derive(Debug, Default)]
 pub(crate) struct Clusters {
+    /// The access that is performed, if arrivals at barriers of other CTAs are to take time: the rank of its CTA, and its
+    /// number.
+    pub sending: Option<(u8, MessageId)>,
     resident: BTreeMap<(KernelId, u64), Cluster>,
 }
 
@@ -145,14 +158,25 @@ impl Clusters {
     /// the barrier.
     pub fn lend(&mut self, at: ClusterPlace, shared: SharedMemory, (live, missing): (u32, u32)) {
         if let Some(member) = self.member(at, at.rank) {
-            let (shared, has_ended) = (Some(shared), member.has_ended);
-            *member = Member { shared, has_started: true, has_ended, live, missing };
+            (member.shared, member.has_started, member.live, member.missing) = (Some(shared), true, live, missing);
         }
     }
 
     /// Gives back the shared memory of a CTA.
     pub fn take_back(&mut self, at: ClusterPlace) -> Option<SharedMemory> {
         self.member(at, at.rank)?.shared.take()
+    }
+
+    /// Sends an arrival to the CTA of a rank.
+    pub fn post(&mut self, at: ClusterPlace, rank: u32, mail: Mail) {
+        if let Some(member) = self.member(at, rank) {
+            member.mail.push(mail);
+        }
+    }
+
+    /// Takes the arrivals that are on their way to a CTA.
+    pub fn take_mail(&mut self, at: ClusterPlace) -> Vec<Mail> {
+        self.member(at, at.rank).map_or_else(Vec::new, |member| std::mem::take(&mut member.mail))
     }
 
     /// Shared memory of a CTA of the cluster; `None` if the CTA has not started.

@@ -6,6 +6,7 @@
 #![allow(clippy::needless_range_loop, reason = "a loop over lanes indexes several columns")]
 
 pub mod access;
+pub mod arrival;
 pub mod atomic;
 pub mod bulk;
 mod calls;

@@ -1,27 +1,6 @@
 //! `mbarrier`: a barrier of 64 bits in shared memory.
 //!
-//! Two layouts, found by compiling each form of the PTX instructions.
-//!
-//! PTX and machine code of sm_90, which initialises a barrier by a number that it computes, and takes the pending
-//! count and the parity out of the state that an arrival returns:
-//!
-//! | bits | are |
-//! | --- | --- |
-//! | 0 | 0 |
-//! | 1 to 21 | 2^20 minus the number of arrivals that each phase expects |
-//! | 22 to 42 | transaction count: bytes that are still missing, a signed number (its place here is a choice) |
-//! | 43 to 62 | minus the number of arrivals that the phase still expects, modulo 2^20 |
-//! | 63 | parity of the phase |
-//!
-//! A phase ends when it expects neither arrivals nor bytes.
-//!
-//! Machine code of sm_80 to sm_89, whose last arrival of a phase carries into the parity:
-//!
-//! | bits | are |
-//! | --- | --- |
-//! | 0 to 29 | minus the number of arrivals that each phase expects; 2^30 if it expects none |
-//! | 32 to 62 | minus the number of arrivals that the phase still expects |
-//! | 63 | parity of the phase |
+//! The layout of its state is in [`crate::arrival`].
 //!
 //! **Waiting.** A `try_wait` holds its warp until the phase is complete: hardware suspends it for a time that is not
 //! published, and programs repeat it. It fails at once, as `test_wait`, where its lanes wait for different phases,
@@ -31,6 +10,9 @@
 //! Deviation: a warp waits at `cp.async.mbarrier.arrive` until its copies are done, where hardware continues.
 //! Instructions in its instruction buffer have executed by then, so that an arrival directly after it may be seen
 //! before the copies are done in time; their data is there.
+
+pub(crate) use crate::arrival::{Arrival, Arriving, Mail, State};
+pub use crate::arrival::{MOST_ARRIVALS, MbarrierOp, PARITY, PENDING_AT};
 
 use crate::access::{self, Address, Spaces, explain, is_for_exchange, split_generic};
 use crate::atomic::modify;
@@ -42,84 +24,8 @@ use isa::{DynInst, FaultKind, Pc, Space, WarpSlot};
 use kit::text::counted;
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// The parity of the phase, in the upper word.
-pub const PARITY: u32 = 1 << 31;
-/// From this a phase's arrivals are counted down, in PTX and on sm_90. A phase expects fewer.
-pub const MOST_ARRIVALS: u32 = 1 << 20;
-/// The lowest bit of the pending arrivals, in the upper word.
-pub const PENDING_AT: u32 = 11;
-
 /// Bytes of a barrier.
 const BYTES: u64 = 8;
-
-/// The state of a barrier of PTX or of sm_90.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct State {
-    /// Arrivals that each phase expects.
-    expected: u32,
-    /// Arrivals that this phase still expects.
-    pub pending: u32,
-    /// Bytes that it still expects: negative if bytes have come before they were expected.
-    pub bytes: i32,
-    /// Parity of the phase.
-    pub odd: bool,
-}
-
-impl State {
-    /// A barrier in its first phase.
-    pub fn new(arrivals: u32) -> Self {
-        Self { expected: arrivals, pending: arrivals, bytes: 0, odd: false }
-    }
-
-    pub fn of(word: u64) -> Self {
-        let expected =
-            MOST_ARRIVALS.wrapping_sub((word >> 1) as u32 & (2 * MOST_ARRIVALS - 1)) & (2 * MOST_ARRIVALS - 1);
-        let pending = ((word >> 43) as u32).wrapping_neg() & (MOST_ARRIVALS - 1);
-        Self { expected, pending, bytes: ((word << 21) as i64 >> 43) as i32, odd: word >> 63 == 1 }
-    }
-
-    pub fn word(self) -> u64 {
-        let Self { expected, pending, bytes, odd } = self;
-        let expected = u64::from(MOST_ARRIVALS.wrapping_sub(expected) & (2 * MOST_ARRIVALS - 1));
-        let pending = u64::from(pending.wrapping_neg() & (MOST_ARRIVALS - 1));
-        expected << 1 | (bytes as u64 & 0x1f_ffff) << 22 | pending << 43 | u64::from(odd) << 63
-    }
-
-    /// The state after `bytes` more are expected (fewer if negative), then `count` arrivals, which do not come in later
-    /// phases if `drops`.
-    pub fn after(self, count: u32, bytes: i64, drops: bool) -> Result<Self, String> {
-        let Self { expected, pending, .. } = self;
-        let sum = i64::from(self.bytes) + bytes;
-        if sum.unsigned_abs() >= MOST_ARRIVALS.into() {
-            return Err(format!("the phase would expect {sum} bytes: at most 2^20 - 1 can be counted"));
-        }
-        if count > pending {
-            let arrivals = counted(count.into(), "arrival");
-            return Err(format!("{arrivals} at a phase that expects {pending}"));
-        }
-        let expected = if drops { expected.saturating_sub(count) } else { expected };
-        let mut next = Self { expected, pending: pending - count, bytes: sum as i32, ..self };
-        if (next.pending, next.bytes) == (0, 0) && (count, bytes) != (0, 0) {
-            next = Self { pending: expected, odd: !next.odd, ..next };
-        }
-        Ok(next)
-    }
-}
-
-/// The effect of an instruction on a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MbarrierOp {
-    /// Begins its first phase; the operand is the number of arrivals.
-    Init,
-    /// Replaces its state, which machine code has computed.
-    Exchange,
-    /// Expects bytes, then arrives.
-    Arrive,
-    /// The same, by threads that do not arrive in later phases.
-    ArriveDrop,
-    /// Bytes have come.
-    Complete,
-}
 
 /// An instruction that changes a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -192,24 +98,19 @@ impl Mbarrier {
         }
         for lane in lanes(mask) {
             let (count, bytes) = (file.get::<u32>(self.count, lane), file.get::<u32>(self.bytes, lane));
+            let arrival = Arrival { op: self.op, count, bytes };
+            let address = out.addresses[lane];
+            if self.d.is_none() && post(m, address, arrival, out.pc) {
+                continue;
+            }
             let mut problem = None;
-            let update = |word: u64| {
-                let after = match self.op {
-                    MbarrierOp::Init if count == 0 || count >= MOST_ARRIVALS => {
-                        Err(format!("an `mbarrier` cannot expect {count} arrivals: from 1 to 2^20 - 1"))
-                    }
-                    MbarrierOp::Init => Ok(State::new(count)),
-                    MbarrierOp::Exchange => return file.get::<u64>(self.count, lane),
-                    MbarrierOp::Arrive => State::of(word).after(count, bytes.into(), false),
-                    MbarrierOp::ArriveDrop => State::of(word).after(count, bytes.into(), true),
-                    MbarrierOp::Complete => State::of(word).after(0, -i64::from(bytes), false),
-                };
-                after.map(State::word).unwrap_or_else(|what| {
+            let update = |word: u64| match self.op {
+                MbarrierOp::Exchange => file.get::<u64>(self.count, lane),
+                _ => arrival.apply(word).unwrap_or_else(|what| {
                     problem = Some(what);
                     word
-                })
+                }),
             };
-            let address = out.addresses[lane];
             let Some(value) = modify(m, Space::Shared, address, BYTES, lane, update) else {
                 return Err(explain(m, "access to", Space::Shared, &out.addresses, mask, BYTES).into());
             };
@@ -233,6 +134,32 @@ impl Mbarrier {
         file.write(d.next(), &old[1]);
         Ok(())
     }
+}
+
+/// Sends an arrival at the barrier at `address` on its way, if that is another CTA's and arrivals take time. Whether it
+/// did.
+fn post(m: &mut Spaces<'_, '_>, address: u64, arrival: Arrival, pc: Pc) -> bool {
+    let (Some(place), Some(peers)) = (m.cluster, &mut m.peers) else { return false };
+    let (Some(of), Some((rank, address))) = (peers.sending, place.resolve(address)) else { return false };
+    let is_there = |shared: &SharedMemory| state_at(shared, address).is_some();
+    if rank == place.rank || !peers.shared(place, rank).is_some_and(is_there) {
+        return false;
+    }
+    m.device.note_change();
+    peers.post(place, rank, Mail { of, arrival, address, pc: Some(pc) });
+    true
+}
+
+/// An arrival at the barrier at `address`.
+///
+/// # Errors
+/// The counts have no such state.
+pub(crate) fn arrive(shared: &mut SharedMemory, address: u64, arrival: Arrival) -> Result<(), String> {
+    let Some(w) = shared.window_mut(address, BYTES).filter(|_| address.is_multiple_of(BYTES)) else { return Ok(()) };
+    let word = w.word(address);
+    let after = arrival.apply(u64::from(w.words[word]) | u64::from(w.words[word + 1]) << 32)?;
+    (w.words[word], w.words[word + 1]) = (after as u32, (after >> 32) as u32);
+    Ok(())
 }
 
 /// `test_wait` or `try_wait`.
@@ -322,91 +249,7 @@ impl Wait {
     }
 }
 
-/// Bytes that come to an `mbarrier`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Arriving {
-    /// Rank of the CTA whose barrier it is; 0 without a cluster.
-    pub rank: u32,
-    /// The address, as that CTA has it.
-    pub address: u32,
-    pub bytes: u32,
-}
-
 /// Bytes of a transfer have come to a barrier. It may have been invalidated; a count beyond its range stays.
-pub(crate) fn complete(shared: &mut SharedMemory, Arriving { address, bytes, .. }: Arriving) {
-    let address = u64::from(address);
-    let Some(state) = state_at(shared, address) else { return };
-    let Ok(after) = state.after(0, -i64::from(bytes), false) else { return };
-    if let Some(w) = shared.window_mut(address, BYTES) {
-        let (word, after) = (w.word(address), after.word());
-        (w.words[word], w.words[word + 1]) = (after as u32, (after >> 32) as u32);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::update::{EXPECTED_80, arrive_80};
-
-    fn new_80(count: u32) -> u64 {
-        u64::from(EXPECTED_80 - count) | u64::from(PARITY - count) << 32
-    }
-
-    #[test]
-    fn a_phase_of_sm_80_ends_with_its_last_arrival() {
-        let mut state = new_80(3);
-        for parity in [0, PARITY, 0] {
-            for _ in 0..3 {
-                assert_eq!((state >> 32) as u32 & PARITY, parity);
-                state = arrive_80(state, 1);
-            }
-        }
-        assert_eq!(state, arrive_80(new_80(3), 3), "three phases, or one");
-    }
-
-    /// Machine code computes `(2^20 - n) << 1` and `(2^20 - n) << 11` as the words of a new barrier.
-    #[test]
-    fn the_words_of_a_new_barrier_are_those_of_compiled_code() {
-        for n in [1, 2, 256, MOST_ARRIVALS - 1] {
-            let r = MOST_ARRIVALS - n;
-            let word = u64::from(r << 1) | u64::from(r << 11) << 32;
-            assert_eq!(State::new(n).word(), word, "{n}");
-            assert_eq!(State::of(word), State::new(n), "{n}");
-        }
-    }
-
-    #[test]
-    fn a_phase_ends_when_neither_arrivals_nor_bytes_are_missing() {
-        let state = State::new(2).after(1, 96, false).unwrap();
-        assert_eq!(state, State { expected: 2, pending: 1, bytes: 96, odd: false });
-        let early = state.after(0, -128, false).unwrap();
-        assert_eq!((early.bytes, early.odd, State::of(early.word())), (-32, false, early));
-        let all = early.after(1, 0, false).unwrap();
-        assert_eq!((all.pending, all.bytes, all.odd, State::of(all.word())), (0, -32, false, all));
-        let next = all.after(0, 32, false).unwrap();
-        assert_eq!(next, State { odd: true, ..State::new(2) });
-        assert_eq!(next.after(0, 0, false), Ok(next), "nothing comes");
-    }
-
-    #[test]
-    fn those_that_drop_are_expected_no_more() {
-        let state = State::new(3).after(1, 0, true).unwrap().after(1, 0, false).unwrap();
-        assert!(!state.odd, "the phase still expects three");
-        let next = state.after(1, 0, false).unwrap();
-        assert_eq!(next, State { odd: true, ..State::new(2) });
-        let none = next.after(2, 0, true).unwrap();
-        assert_eq!((none, State::of(none.word())), (State::new(0), none), "none, in the next phase");
-        assert!(none.after(1, 0, false).is_err());
-    }
-
-    #[test]
-    fn counts_have_limits() {
-        let most = i64::from(MOST_ARRIVALS) - 1;
-        for bytes in [most, -most] {
-            let state = State::new(1).after(0, bytes, false).unwrap();
-            assert_eq!((i64::from(state.bytes), State::of(state.word())), (bytes, state));
-        }
-        assert!(State::new(1).after(0, most + 1, false).is_err());
-        assert!(State::new(1).after(2, 0, false).is_err());
-    }
+pub(crate) fn complete(shared: &mut SharedMemory, arriving: Arriving) {
+    let _ = arrive(shared, arriving.address.into(), arriving.arrival());
 }

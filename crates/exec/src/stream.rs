@@ -3,7 +3,7 @@
 mod cluster;
 
 use crate::cluster::{ClusterPlace, Membership};
-use crate::copy_engine::{Ends, Started};
+use crate::copy_engine::Ends;
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap};
 use crate::interpret::{
@@ -13,15 +13,15 @@ use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::launch::Launch;
 use crate::machine;
-use crate::mbarrier::{self, Arriving, Wait};
+use crate::mbarrier::{Arriving, Mail, Wait};
 use crate::memory::{OutOfBounds, Own, Reader, SHARED_WINDOW};
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
 use crate::turn::{Turn, wait};
 use crate::warp::{PendingReduction, Reduction, Warp, Way};
 use isa::{
-    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, TransferId,
-    WarpSlot, WarpStream,
+    ClusterMember, CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, MessageId, OperandValues, Pc, PeerAccesses,
+    SourceSpot, Space, StepContext, TransferId, WarpSlot, WarpStream,
 };
 use kit::{Cycle, LaneMask};
 use std::collections::VecDeque;
@@ -52,8 +52,11 @@ pub struct LiveStream {
     woken: VecDeque<WarpSlot>,
     /// Transfers that have not ended.
     transfers: Vec<Pending>,
-    /// Bytes that have come to barriers of other CTAs of the cluster, to be counted in the exchange.
-    arrivals: Vec<(ClusterPlace, Arriving)>,
+    /// Bytes for barriers of other CTAs of the cluster, to be sent in the exchange.
+    arrivals: Vec<(ClusterPlace, Arriving, MessageId)>,
+    /// Arrivals of other CTAs that their barriers refuse: why.
+    refused: Vec<String>,
+    next_message: u32,
     next_transfer: u32,
     /// The description of an operation of the exchange, which nobody needs.
     unused: DynInst,
@@ -87,11 +90,14 @@ struct Waiting {
 #[derive(Clone, Copy, Debug)]
 enum WaitingKind {
     /// The rest of the instruction at the PC, which holds its warp.
-    Held(WarpSlot, Pc, StepContext),
+    Held(WarpSlot, Pc, StepContext, MessageId),
     /// The reduction of this number in [`Own::reductions`].
     Reduction(usize),
     /// The arrival of this number in [`LiveStream::arrivals`].
     Arrival(usize),
+    /// An instruction of another CTA, at the PC, whose arrival has this number in [`LiveStream::refused`]; a warp of the
+    /// barrier's CTA.
+    Refused(WarpSlot, Pc, usize),
 }
 
 /// An instruction under checks.
@@ -323,16 +329,22 @@ impl WarpStream for LiveStream {
         let (kind, mut seen) = (*kind, seen.take());
         self.next += 1;
         let done = match kind {
-            WaitingKind::Held(warp, pc, context) => self.perform(shared, warp, pc, context).map(|()| Some(warp)),
+            WaitingKind::Held(warp, pc, context, message) => {
+                self.perform(shared, warp, (pc, message), context).map(|()| Some(warp))
+            }
+            WaitingKind::Refused(warp, pc, number) => {
+                let what = std::mem::take(&mut self.refused[number]);
+                Err(self.fault(shared, warp, pc, Trap { kind: FaultKind::IllegalInstruction, what, lanes: 1 }))
+            }
             WaitingKind::Reduction(number) => {
                 self.own.reductions[number].perform(&mut shared.memory, &self.reader);
                 Ok(None)
             }
             WaitingKind::Arrival(number) => {
-                let (place, arriving) = self.arrivals[number];
-                if let Some(theirs) = shared.clusters.shared_mut(place, arriving.rank) {
-                    mbarrier::complete(theirs, arriving);
-                }
+                let (place, arriving, message) = self.arrivals[number];
+                let (of, arrival) = ((place.rank as u8, message), arriving.arrival());
+                let mail = Mail { of, arrival, address: arriving.address.into(), pc: None };
+                shared.clusters.post(place, arriving.rank, mail);
                 Ok(None)
             }
         };
@@ -346,13 +358,18 @@ impl WarpStream for LiveStream {
             self.cycles.clear();
             self.own.reductions.clear();
             self.arrivals.clear();
+            self.refused.clear();
             self.next = 0;
         }
         done
     }
 
-    fn transferred(&mut self, transfer: TransferId, now: Cycle) {
-        self.finish(transfer, now);
+    fn transferred(&mut self, transfer: TransferId, now: Cycle) -> Option<Box<PeerAccesses>> {
+        self.finish(transfer, now)
+    }
+
+    fn delivered(&mut self, to: ClusterMember, from: u8, message: MessageId, now: Cycle) {
+        self.deliver(to, (from, message), now);
     }
 
     fn wants_peers(&self) -> bool {
@@ -569,14 +586,14 @@ impl LiveStream {
         out: &mut DynInst,
         before: impl FnOnce(&Warp),
     ) -> Result<(), Box<Fault>> {
-        let Self { warps, ctas, own, reader, woken, transfers, next_transfer, .. } = self;
+        let Self { warps, ctas, own, reader, woken, .. } = self;
         let mut warp = &mut warps[slot.index()];
         if !warp.pending.is_empty() {
             finish_reduction(warps, ctas, slot);
             warp = &mut warps[slot.index()];
         }
         before(warp);
-        (out.held, out.at_mbarrier) = (false, false);
+        (out.held, out.at_mbarrier, out.peers) = (false, false, None);
         let reductions = own.reductions.len();
         let mut parts = match &mut device {
             Device::Frozen(state) => state.frozen(warp.launch, own, reader),
@@ -617,13 +634,8 @@ impl LiveStream {
         if ctas[cta].barriers_changed {
             wake(warps, &mut ctas[cta], woken);
         }
-        if let Some(Started { barriers }) = ctas[cta].started.take()
-            && let Some(transfer) = &mut out.transfer
-        {
-            transfer.id = TransferId(*next_transfer);
-            *next_transfer = next_transfer.wrapping_add(1);
-            let place = ctas[cta].cluster.as_ref().map(|cluster| cluster.place);
-            transfers.push(Pending { id: transfer.id, cta: Some(cta as u16), place, barriers });
+        if let Some(started) = ctas[cta].started.take() {
+            self.begin(cta as u16, started, context.now, out);
         }
         if done.is_ok() && !is_watched && self.own.reductions.len() == reductions {
             return Ok(());
@@ -648,8 +660,12 @@ impl LiveStream {
             Ok(()) => None,
             Err(Stop::Deferred) => {
                 out.held = true;
-                self.wants_peers |= self.ctas[self.warps[slot.index()].cta as usize].cluster.is_some();
-                Some(WaitingKind::Held(slot, out.pc, context))
+                let message = self.new_message();
+                if let Some(cluster) = &self.ctas[self.warps[slot.index()].cta as usize].cluster {
+                    self.wants_peers = true;
+                    out.peers = Self::peers_of(cluster.place, out, message);
+                }
+                Some(WaitingKind::Held(slot, out.pc, context, message))
             }
             Err(Stop::AtCluster) => {
                 (out.held, out.at_mbarrier, self.wants_peers) = (true, true, true);
@@ -739,13 +755,17 @@ impl LiveStream {
         &mut self,
         shared: &mut DeviceState,
         slot: WarpSlot,
-        pc: Pc,
+        (pc, message): (Pc, MessageId),
         context: StepContext,
     ) -> Result<(), Box<Fault>> {
         let was_lent = self.take_shared(shared, slot);
         let Self { warps, ctas, reader, unused, .. } = self;
         let warp = &mut warps[slot.index()];
         let cta = &mut ctas[warp.cta as usize];
+        // The timing model sends accesses only: what others do to barriers takes effect at once.
+        let is_access = |launch: &Launch| launch.kernel.program.insts()[pc.index()].traits.mem.is_some();
+        let cluster = cta.cluster.as_ref().filter(|_| shared.launch(warp.launch).is_some_and(is_access));
+        shared.clusters.sending = cluster.map(|cluster| (cluster.place.rank as u8, message));
         let parts = shared.alone(warp.launch, reader);
         let Some(launch) = parts.launch else { return Ok(()) };
         let mut env = parts.environment(launch, cta, context);
@@ -757,6 +777,7 @@ impl LiveStream {
         } else {
             resume(warp, kernel, &mut env, unused)
         };
+        shared.clusters.sending = None;
         self.wake(CtaSlot(self.warps[slot.index()].cta));
         if was_lent {
             self.lend_shared(shared, slot);

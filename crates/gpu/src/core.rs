@@ -4,11 +4,12 @@
 //! pipeline of warps, a dataflow fabric) and its statistics are its own: a machine adds them
 //! up, a report prints the rows that they give ([`CoreReport`]).
 
+use crate::cluster_network::{Multicast, PeerEvent, PeerRequest};
 use crate::livelock::{Pulse, SpinningWarp};
 use crate::statistics::{Period, Table};
 use config::GpuConfig;
 use energy::{Activity, Each};
-use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot};
+use isa::{ClusterMember, CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot};
 use kit::persist::{Archive, Fresh, Mismatch};
 use kit::{Counters, Cycle};
 use mem::Port;
@@ -156,6 +157,25 @@ pub trait Core: Send {
     fn take_back(&mut self, _shared: &mut Self::Shared) -> bool {
         false
     }
+
+    /// Requests for the network of clusters since the last exchange, in the order of their cycles.
+    fn take_peer_requests(&mut self) -> Vec<PeerRequest> {
+        Vec::new()
+    }
+
+    /// Multicasts that have begun or ended since the last exchange, in the order of their cycles.
+    fn take_multicasts(&mut self) -> Vec<Multicast> {
+        Vec::new()
+    }
+
+    /// A multicast comes to CTA `to`, by a number of replies of the memory system. Returns the token that they are to
+    /// have.
+    fn receive_multicast(&mut self, _to: ClusterMember, _multicast: &Multicast) -> u32 {
+        0
+    }
+
+    /// The network of clusters brings this in cycle `at`, which has not been ticked.
+    fn receive_from_peer(&mut self, _at: Cycle, _event: PeerEvent) {}
 
     /// All waiting operations of all cores have been performed: the warps that waited for them continue from cycle
     /// `now` on, which has not been ticked.

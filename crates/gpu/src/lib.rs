@@ -4,6 +4,7 @@
 //! a pipeline. It knows neither PTX nor files.
 #![warn(missing_docs)]
 
+mod cluster_network;
 mod core;
 mod crew;
 mod dispatch;
@@ -21,6 +22,7 @@ mod unit;
 mod watchdog;
 
 pub use crate::core::{Access, Core, CoreCounters, CoreKernel, CoreReport, Env, EnvOf, FinishedCta};
+pub use cluster_network::{Multicast, PeerEvent, PeerRequest};
 pub use crew::{HostThreads, handover};
 pub use dispatch::StreamId;
 pub use livelock::{Livelock, LoopStep, Pulse, SpinningWarp};

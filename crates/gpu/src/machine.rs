@@ -30,6 +30,7 @@ mod exchange;
 mod progress;
 mod samples;
 
+use crate::cluster_network::ClusterNetwork;
 use crate::core::{Access, Core, CoreKernel};
 use crate::crew::{Crew, HostThreads, Work};
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
@@ -151,6 +152,7 @@ pub(crate) struct Control<C: Core> {
     pub(crate) now: Cycle,
     /// Cycles of a window.
     pub(crate) window: Cycle,
+    pub(crate) network: ClusterNetwork,
     /// Cores that may have room for a CTA.
     pub(crate) room: BitSet,
     /// A cluster of CTAs may fit: CTAs have ended, or a kernel is ready.
@@ -257,6 +259,7 @@ impl<C: Core> Machine<C> {
             flush_l2: config.launch.flush_l2_between_kernels,
             now: 0,
             window: if C::IN_STEP { 1 } else { memory.window() },
+            network: ClusterNetwork::new(&config.sm.cluster_port, count),
             room: BitSet::new(count),
             has_cluster_room: false,
             awake: BitSet::new(count),
@@ -681,7 +684,7 @@ impl<C: Core> Control<C> {
         if !std::mem::take(&mut self.has_cluster_room) || !self.dispatcher.has_clusters(cycle) {
             return;
         }
-        let Self { dispatcher, cores_per_unit, awake, unmade, .. } = self;
+        let Self { dispatcher, cores_per_unit, awake, unmade, network, .. } = self;
         let mut world = write(&floor.world);
         let (shared, kernels) = &mut *world;
         let shape = |kernel: KernelId| kernels[kernel.index()].shape();
@@ -696,6 +699,9 @@ impl<C: Core> Control<C> {
         dispatcher.dispatch_clusters(cycle, fits, |p, at| {
             let (place, mut unit) = (p.core % *cores_per_unit, own(&floor.units[p.core / *cores_per_unit]));
             unit.cores[place].prepare_cta(shared, p.kernel, p.cta);
+            if let Some(cta) = shape(p.kernel).member(p.kernel, p.cta) {
+                network.place(cta, p.core);
+            }
             awake.insert(p.core / *cores_per_unit);
             let after = unit.starts.partition_point(|start| start.at <= at);
             unit.starts.insert(after, Start { at, place, kernel: p.kernel, cta: p.cta });

@@ -13,7 +13,7 @@ kit::persist! {
     struct [K: Fresh + kit::Counters] Waiting<K> { ended, ended_cores, since }
     struct [C: Core] Control<C> {
         dispatcher, running, ended, now, window, room, has_cluster_room, kernel_ready, waiting, last_move, watchdog: part, since_watch,
-        sample_every, sample_at, sampled, samples;
+        network, sample_every, sample_at, sampled, samples;
         skip cores_per_unit, streams, awake, flush_l1, flush_l2, stuck_after, shuffle, most_samples, unmade
     }
 }

@@ -63,6 +63,16 @@ impl std::fmt::Display for Dim3 {
     }
 }
 
+/// A CTA by its place in a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct ClusterMember {
+    pub kernel: KernelId,
+    /// Number of the cluster in the grid.
+    pub cluster: u64,
+    pub rank: u8,
+}
+
 /// The resources of a kernel launch on an SM: the inputs of the occupancy calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchShape {
@@ -100,6 +110,14 @@ impl LaunchShape {
             Some(cluster) => cluster.volume(),
             None => 1,
         }
+    }
+
+    /// The place in its cluster of the CTA at `cta` of launch `kernel`; `None` without clusters.
+    pub fn member(&self, kernel: KernelId, cta: Dim3) -> Option<ClusterMember> {
+        let cluster = self.cluster?;
+        let at = Dim3::new(cta.x / cluster.x, cta.y / cluster.y, cta.z / cluster.z);
+        let within = Dim3::new(cta.x % cluster.x, cta.y % cluster.y, cta.z % cluster.z);
+        Some(ClusterMember { kernel, cluster: self.grid.parts(cluster).index(at), rank: cluster.index(within) as u8 })
     }
 
     /// Position of the CTA that is number `number` in the order of execution: one cluster after the other.

@@ -27,10 +27,10 @@ pub use inst::{
     Access, CacheOp, ConstantOperand, Control, InlinedCall, Inst, InstSpec, Lines, MemAccess, Pc, Program,
     ProgramBuilder, RegFile, RegId, SingleOperation, Source, Space, Traits,
 };
-pub use launch::{Dim3, KernelId, LaunchShape};
+pub use launch::{ClusterMember, Dim3, KernelId, LaunchShape};
 pub use matrix::{GroupWork, MatrixType, MatrixWork};
 pub use stream::{
-    ALL_COPIES, BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, OperandValues, SourceSpot, StepContext, Transfer,
-    TransferId, TransferKind, WarpSlot, WarpStream,
+    ALL_COPIES, BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, MessageId, OperandValues, PeerAccesses, SourceSpot,
+    StepContext, Transfer, TransferId, TransferKind, WarpSlot, WarpStream,
 };
 pub use work::Work;

@@ -28,7 +28,9 @@
 //!    Until then no stream steps.
 //! 5. **Asynchronous work**: an instruction that starts a transfer ([`DynInst::transfer`]) moves its data when it
 //!    executes. The timing model says when the last byte has arrived ([`WarpStream::transferred`]): the stream
-//!    then completes the `mbarrier` of the transfer, which nobody has seen complete before.
+//!    then completes the `mbarrier` of the transfer, which nobody has seen complete before. In the same way accesses to
+//!    other CTAs' shared memory ([`DynInst::peers`]) are performed in the exchange, but arrivals at their barriers take
+//!    effect when the timing model has delivered them ([`WarpStream::delivered`]).
 //! 6. A wait at an `mbarrier` whose phase has not completed holds its warp ([`DynInst::held`]) until
 //!    [`WarpStream::take_woken`] returns it. The timing model asks after each call that may complete a phase:
 //!    `step`, `transferred`, `exchange` and `take_back`.
@@ -41,7 +43,7 @@
 //! 8. [`WarpStream::prepare_cta`] precedes each [`WarpStream::start_cta`] of a stream, in the same order. The
 //!    slots of a CTA that has ended are not used again in the same window.
 
-use crate::{Dim3, KernelId, Pc, Space};
+use crate::{ClusterMember, Dim3, KernelId, Pc, Space};
 use kit::{Cycle, LaneMask, WARP_LANES};
 
 kit::id! {
@@ -95,6 +97,25 @@ pub struct Transfer {
     pub shared_bytes: u32,
     /// CTAs of the cluster other than the own one that receive these bytes, by rank, a bit each.
     pub others: u16,
+    /// If these receive them from global memory, the own CTA, and what [`WarpStream::delivered`] is to be given when each
+    /// of them has all.
+    pub multicast: Option<(ClusterMember, MessageId)>,
+}
+
+kit::id! {
+    /// A message to another CTA of the cluster, by a number of the sender's stream.
+    pub struct MessageId(u32);
+}
+
+/// Accesses of an instruction to the shared memory of other CTAs of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerAccesses {
+    /// The CTA that accesses.
+    pub from: ClusterMember,
+    /// Rank of each CTA whose memory is accessed, and the bytes of the 32-byte segments there.
+    pub to: Vec<(u8, u32)>,
+    /// What [`WarpStream::delivered`] is to be given in each of them.
+    pub message: MessageId,
 }
 
 /// Arrival of a warp at a CTA barrier.
@@ -150,6 +171,8 @@ pub struct DynInst {
     pub at_mbarrier: bool,
     /// Asynchronous work that the instruction starts. The caller of the step takes it.
     pub transfer: Option<Box<Transfer>>,
+    /// What it accesses of other CTAs of the cluster; none of an instruction that starts a transfer.
+    pub peers: Option<Box<PeerAccesses>>,
 }
 
 impl Default for DynInst {
@@ -170,6 +193,7 @@ impl Default for DynInst {
             held: false,
             at_mbarrier: false,
             transfer: None,
+            peers: None,
         }
     }
 }
@@ -323,8 +347,16 @@ pub trait WarpStream: Send {
     /// Takes it back, when all waiting operations of all streams have been performed. Barriers of clusters complete.
     fn take_back(&mut self, _shared: &mut Self::Shared) {}
 
-    /// All bytes of a transfer have arrived in cycle `now`: its `mbarrier` counts them, other CTAs' ones in the exchange.
-    fn transferred(&mut self, _transfer: TransferId, _now: Cycle) {}
+    /// All bytes of a transfer have arrived in cycle `now`, or, if they go to shared memory of other CTAs from shared
+    /// memory, have left for them: its `mbarrier` counts them, or the others' when they are
+    /// [`delivered`](WarpStream::delivered). Returns the latter ones.
+    fn transferred(&mut self, _transfer: TransferId, _now: Cycle) -> Option<Box<PeerAccesses>> {
+        None
+    }
+
+    /// The access or the multicast of the CTA of rank `from` with this message has arrived in cycle `now` at a CTA of the
+    /// same cluster, `to`: its arrivals and bytes come to the `mbarrier`. Its data have been moved in the exchange.
+    fn delivered(&mut self, _to: ClusterMember, _from: u8, _message: MessageId, _now: Cycle) {}
 
     /// A warp that was held at an `mbarrier` or the barrier of its cluster and may be stepped again, each once. Its wait
     /// has been performed.

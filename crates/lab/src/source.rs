@@ -5,8 +5,8 @@
 
 use exec::{DeviceState, LiveStream};
 use isa::{
-    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, Space, StepContext, TransferId, WarpSlot,
-    WarpStream,
+    ClusterMember, CtaSlot, Dim3, DynInst, Fault, KernelId, MessageId, OperandValues, Pc, PeerAccesses, Program, Space,
+    StepContext, TransferId, WarpSlot, WarpStream,
 };
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch, Persist};
@@ -244,8 +244,12 @@ impl WarpStream for Stream {
         each!(self.exchange(&mut shared;))
     }
 
-    fn transferred(&mut self, transfer: TransferId, now: Cycle) {
-        each!(self.transferred(transfer, now));
+    fn transferred(&mut self, transfer: TransferId, now: Cycle) -> Option<Box<PeerAccesses>> {
+        each!(self.transferred(transfer, now))
+    }
+
+    fn delivered(&mut self, to: ClusterMember, from: u8, message: MessageId, now: Cycle) {
+        each!(self.delivered(to, from, message, now));
     }
 
     #[inline(always)]

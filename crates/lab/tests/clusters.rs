@@ -5,7 +5,7 @@ mod remote;
 
 use exec::{Arg, Launch};
 use isa::Dim3;
-use lab::{HostThreads, Setup, SimulatedDevice};
+use lab::{HostThreads, KernelReport, Setup, SimulatedDevice};
 use workloads::{Device, ModuleCode, ModuleSource, ThreadRegisters};
 
 const PTX: &str = include_str!("../../lower/tests/data/sm_90/cluster.ptx");
@@ -254,4 +254,218 @@ fn matrix_groups_read_the_shared_memory_of_their_cta() {
             assert!(values.iter().all(|&value| value == expected.to_bits()), "{core}: CTA {cta}: {values:x?}");
         }
     }
+}
+
+/// Accesses of one kind by a CTA of a cluster of two to a CTA of rank `%target`, a number of times.
+const TIMED: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry chase(.param .u64 out, .param .u32 count, .param .u32 target)
+{
+    .shared .align 16 .b8 data[16384];
+    .shared .align 8 .b64 bar;
+    .reg .b64 %out;
+    .reg .b32 %t, %rank, %target, %count, %own, %at, %bar, %parity, %v<4>;
+    .reg .pred p, q;
+    ld.param.u64 %out, [out];
+    ld.param.u32 %count, [count];
+    ld.param.u32 %target, [target];
+    mov.u32 %t, %tid.x;
+    mov.u32 %rank, %cluster_ctarank;
+    mov.u32 %own, data;
+    mapa.shared::cluster.u32 %at, %own, %rank;
+    setp.eq.u32 p, %t, 0;
+    @p st.shared.u32 [%own], %at;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    mapa.shared::cluster.u32 %at, %own, %target;
+    setp.ne.u32 q, %rank, 0;
+    @q bra END;
+NEXT:
+    ld.shared::cluster.u32 %at, [%at];
+    sub.u32 %count, %count, 1;
+    setp.ne.u32 p, %count, 0;
+    @p bra NEXT;
+    st.global.u32 [%out], %at;
+END:
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    ret;
+}
+.visible .entry fill(.param .u64 out, .param .u32 count, .param .u32 target)
+{
+    .shared .align 16 .b8 data[16384];
+    .reg .b32 %t, %rank, %target, %count, %at, %v;
+    .reg .pred p, q;
+    ld.param.u32 %count, [count];
+    ld.param.u32 %target, [target];
+    mov.u32 %t, %tid.x;
+    mov.u32 %rank, %cluster_ctarank;
+    mov.u32 %at, data;
+    shl.b32 %v, %t, 4;
+    add.u32 %at, %at, %v;
+    mapa.shared::cluster.u32 %at, %at, %target;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    setp.ne.u32 q, %rank, 0;
+    @q bra END;
+NEXT:
+    st.shared::cluster.v4.u32 [%at], {%t, %t, %t, %t};
+    sub.u32 %count, %count, 1;
+    setp.ne.u32 p, %count, 0;
+    @p bra NEXT;
+    fence.acq_rel.cluster;
+END:
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    ret;
+}
+.visible .entry rally(.param .u64 out, .param .u32 count, .param .u32 target)
+{
+    .shared .align 8 .b64 bar;
+    .reg .b32 %t, %rank, %target, %count, %own, %at, %parity;
+    .reg .pred p, q, first;
+    ld.param.u32 %count, [count];
+    ld.param.u32 %target, [target];
+    mov.u32 %t, %tid.x;
+    mov.u32 %rank, %cluster_ctarank;
+    mov.u32 %own, bar;
+    xor.b32 %at, %rank, %target;
+    mapa.shared::cluster.u32 %at, %own, %at;
+    mov.u32 %parity, 0;
+    setp.eq.u32 first, %t, 0;
+    @first mbarrier.init.shared::cta.b64 [%own], 1;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    @!first bra END;
+    setp.ne.u32 q, %rank, 0;
+    @q bra WAIT;
+NEXT:
+    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%at];
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 p, [%own], %parity;
+    @!p bra WAIT;
+    xor.b32 %parity, %parity, 1;
+    sub.u32 %count, %count, 1;
+    setp.ne.u32 p, %count, 0;
+    @p bra NEXT;
+    @!q bra END;
+    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%at];
+END:
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    ret;
+}
+// CTA k of a cluster of 4 loads part k of 32 KB for all, or all parts for itself, `count` times.
+.visible .entry load(.param .u64 out, .param .u32 count, .param .u32 alone)
+{
+    .shared .align 128 .b8 data[32768];
+    .shared .align 8 .b64 bar;
+    .reg .b64 %out, %from;
+    .reg .b32 %t, %rank, %alone, %count, %bar, %at, %parity, %size, %mask, %v;
+    .reg .b16 %ctas;
+    .reg .pred p, first;
+    ld.param.u64 %out, [out];
+    ld.param.u32 %count, [count];
+    ld.param.u32 %alone, [alone];
+    mov.u32 %t, %tid.x;
+    mov.u32 %rank, %cluster_ctarank;
+    mov.u32 %bar, bar;
+    mov.u32 %parity, 0;
+    shl.b32 %v, %rank, 13;
+    setp.ne.u32 p, %alone, 0;
+    selp.u32 %v, 0, %v, p;
+    selp.u32 %size, 32768, 8192, p;
+    shl.b32 %mask, 1, %rank;
+    selp.u32 %mask, %mask, 15, p;
+    cvt.u16.u32 %ctas, %mask;
+    mov.u32 %at, data;
+    add.u32 %at, %at, %v;
+    cvt.u64.u32 %from, %v;
+    add.u64 %from, %out, %from;
+    setp.eq.u32 first, %t, 0;
+    @first mbarrier.init.shared::cta.b64 [%bar], 1;
+NEXT:
+    @first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 32768;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    @first cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%at], [%from], %size, [%bar], %ctas;
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 p, [%bar], %parity;
+    @!p bra WAIT;
+    xor.b32 %parity, %parity, 1;
+    sub.u32 %count, %count, 1;
+    setp.ne.u32 p, %count, 0;
+    @p bra NEXT;
+    ret;
+}";
+
+/// The report of a kernel of [`TIMED`] by a cluster of `ctas` CTAs of `threads` threads, each on an SM of its own.
+fn timed(kernel: &str, arguments: [u32; 2], (ctas, threads): (u32, u32), latency: u32, rate: u32) -> KernelReport {
+    let [one, three] = [1, 3].map(|host| {
+        let mut setup = setup("inorder", host);
+        let port = &mut setup.gpu.sm.cluster_port;
+        (port.latency_cycles, port.bytes_per_cycle) = (Some(latency), Some(rate));
+        setup.gpu.sm.max_ctas = 1;
+        let mut device = SimulatedDevice::new(&setup).unwrap();
+        let module = device.load_module(&ModuleSource { name: "timed", code: ModuleCode::Ptx(TIMED) }).unwrap();
+        let function = device.loaded(module).unwrap().kernel(kernel).unwrap().clone();
+        let out = device.memory().allocate("out", 1 << 15).unwrap();
+        let args = [Arg::Pointer(out), Arg::U32(arguments[0]), Arg::U32(arguments[1])];
+        let mut launch = Launch::new(function, Dim3::new(ctas, 1, 1), Dim3::new(threads, 1, 1), 0, &args).unwrap();
+        launch.set_cluster(Some(Dim3::new(ctas, 1, 1))).unwrap();
+        device.enqueue(0, launch, ThreadRegisters::Estimated, 0).unwrap();
+        device.synchronize().unwrap();
+        device.kernel_reports()[0].clone()
+    });
+    assert_eq!(format!("{one:?}"), format!("{three:?}"), "{kernel} on one host thread and on three");
+    one
+}
+
+/// Cycles of a kernel of [`TIMED`] by two CTAs of `threads` threads.
+fn cycles(kernel: &str, (count, target, threads): (u32, u32, u32), latency: u32, rate: u32) -> u64 {
+    timed(kernel, [count, target], (2, threads), latency, rate).statistics.number("total_cycles") as u64
+}
+
+/// A multicast reads the L2 once for all, and each receiver's port passes the bytes.
+#[test]
+fn a_multicast_is_read_once_and_comes_to_each_port() {
+    let [together, alone] = [0, 1].map(|alone| timed("load", [20, alone], (4, 32), 180, 16).statistics);
+    let counts = |name: &str| [&together, &alone].map(|statistics| statistics.number(name) as u64);
+    let lines = 20 * 32768 / 128;
+    assert_eq!(counts("sm.requests"), [lines, 4 * lines], "one of four CTAs asks for a line, or all do");
+    assert_eq!(counts("sm.transfer_load_bytes"), [20 * 32768, 4 * 20 * 32768]);
+    assert_eq!(counts("sm.multicast_bytes"), [3 * 20 * 32768, 0]);
+    // Each port passes as many bytes in both: without that, four CTAs would need a quarter of the time.
+    let [together, alone] = counts("total_cycles");
+    assert!(together > alone / 2 && together < alone * 3 / 2, "{together} cycles together, {alone} alone");
+}
+
+#[test]
+fn remote_accesses_take_the_time_of_the_network() {
+    // Dependent loads: a latency each.
+    let chase = |target, latency| cycles("chase", (100, target, 32), latency, 16);
+    let by_latency = [200, 300, 500].map(|latency| chase(1, latency));
+    // Barriers of clusters complete at the end of a window.
+    let is_about = |found: u64, expected: u64| found.abs_diff(expected) < 100;
+    assert!(is_about(by_latency[1] - by_latency[0], 10_000), "{by_latency:?}");
+    assert!(is_about(by_latency[2] - by_latency[1], 20_000), "{by_latency:?}");
+    let own = [200, 500].map(|latency| chase(0, latency));
+    assert_eq!(own[0], own[1], "its own memory is nearer");
+    let extra = (by_latency[0] - own[0]) / 100;
+    assert!((120..200).contains(&extra), "{extra} cycles more than a load from its own shared memory");
+    // Stores of 32 warps, 512 bytes each: the bytes of the port.
+    let fill = |rate| cycles("fill", (20, 1, 1024), 180, rate);
+    let by_rate = [4, 8, 16].map(fill);
+    let bytes = 20 * 1024 * 16;
+    for (found, rates) in [(by_rate[0] - by_rate[1], [4, 8]), (by_rate[1] - by_rate[2], [8, 16])] {
+        let expected = bytes / rates[0] - bytes / rates[1];
+        assert!(found.abs_diff(expected) < expected / 20, "{found} cycles, not {expected}, between {rates:?}");
+    }
+    // Arrivals there and back: half a latency each.
+    let rally = |latency| cycles("rally", (50, 1, 1), latency, 16);
+    let by_latency = [200, 400].map(rally);
+    // The last one is also acknowledged.
+    assert!(is_about(by_latency[1] - by_latency[0], (2 * 50 + 1) * 100), "{by_latency:?}");
 }

@@ -107,6 +107,8 @@ const NOT_GIVEN: &[(&str, &str)] = &[
     ("sm.copy_engine.load_bytes_per_cycle", "as above"),
     ("sm.copy_engine.store_bytes_per_cycle", "as above"),
     ("sm.copy_engine.reduction_bytes_per_cycle", "as above"),
+    ("sm.cluster_port.latency_cycles", "accesses to other CTAs (`remote_accesses_take_the_time_of_the_network` here)"),
+    ("sm.cluster_port.bytes_per_cycle", "as above"),
     ("board.memory_mib", "what programs under `exec` see and may allocate"),
     ("board.link_mb_per_s", "copies between host and device, in the timeline of a program"),
     ("board.link_latency_us", "as above"),

@@ -57,7 +57,7 @@ pub fn run(state: &mut DeviceState, launch: &Launch) -> Result<Transfers, Box<Fa
                 return Err(Box::new(Fault { kind: FaultKind::Other, what, spot, cta: at, thread: at, lanes: 0 }));
             }
             for (_, transfer) in pending.extract_if(.., |(end, _)| *end <= now) {
-                stream.transferred(transfer, now);
+                assert_eq!(stream.transferred(transfer, now), None);
                 wake(&mut stream, &mut held);
             }
             now += 1;
@@ -76,7 +76,7 @@ pub fn run(state: &mut DeviceState, launch: &Launch) -> Result<Transfers, Box<Fa
             stream.exchange(state)?;
         }
         stream.end_cta(CtaSlot(0));
-        pending.into_iter().for_each(|(_, transfer)| stream.transferred(transfer, now));
+        pending.into_iter().for_each(|(_, transfer)| drop(stream.transferred(transfer, now)));
     }
     state.end_launch(id);
     Ok(transfers)

@@ -166,6 +166,12 @@ impl MemorySystem {
         get(&mut self.replies).hand_over(cluster, gate);
     }
 
+    /// The crossbar delivers replies to reads of `sm` with `token` to other SMs as well, each with a token of its own;
+    /// to none any more if there are none. A read of the L2 and a packet of its slice serve all.
+    pub fn set_multicast(&mut self, sm: u16, token: u32, others: Vec<(u16, u32)>) {
+        get(&mut self.replies).set_multicast(sm, token, others);
+    }
+
     /// Whether parts of replies for `cluster` have passed the crossbar since the last exchange.
     pub fn has_replies(&mut self, cluster: usize) -> bool {
         get(&mut self.replies).has_arrived(cluster)

@@ -12,8 +12,9 @@ use crate::frontend::fetch::Fetch;
 use crate::issue::policy::IssuePolicy;
 use crate::issue::stage::{IssueStage, IssueWires};
 use crate::kernel::ResidentKernel;
-use crate::memory::copy_engine::{Complete, Read};
+use crate::memory::copy_engine::{Complete, Read, Received};
 use crate::memory::load_store::is_of_engine;
+use crate::memory::peers::Reply;
 use crate::memory::{MemoryCounters, MemoryStage, MemoryWires};
 use crate::observe::counters::{ClassCounts, DesignStatistics, SmCounters};
 use crate::observe::observer::{Observer, Seen, Silent};
@@ -27,8 +28,8 @@ use crate::state::{State, Tick};
 use crate::wake_up::{Timer, WakeUp};
 use crate::warps::mask::{MOST_WARPS, WarpMask};
 use crate::warps::occupancy::Resources;
-use gpu::{Core, FinishedCta, Pulse, SpinningWarp};
-use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot, WarpStream};
+use gpu::{Core, FinishedCta, Multicast, PeerEvent, PeerRequest, Pulse, SpinningWarp};
+use isa::{ClusterMember, CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot, WarpStream};
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist};
 use kit::{ByKind, Counters, Cycle, NEVER};
@@ -120,7 +121,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         if self.state.wake_up.is_due(from) {
             return from;
         }
-        let next = self.state.wake_up.next();
+        let next = self.state.wake_up.next().min(self.state.peers.next_event());
         let reply = port.inbox.front().filter(|_| !self.inbox_stuck).map_or(NEVER, |&(due, _)| due);
         let stages = self.memory.next_event(from).min(self.units.next_ending(from));
         next.min(reply).min(self.state.timers.next).min(stages).min(self.state.engine.next_event()).max(from)
@@ -199,6 +200,22 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         !self.state.warps.exchanged.is_empty()
     }
 
+    fn take_peer_requests(&mut self) -> Vec<PeerRequest> {
+        self.state.peers.take_requests()
+    }
+
+    fn take_multicasts(&mut self) -> Vec<Multicast> {
+        self.state.peers.take_multicasts()
+    }
+
+    fn receive_multicast(&mut self, to: ClusterMember, multicast: &Multicast) -> u32 {
+        self.state.engine.expect(to, multicast)
+    }
+
+    fn receive_from_peer(&mut self, at: Cycle, event: PeerEvent) {
+        self.state.peers.receive(at, event);
+    }
+
     /// Decodes in cycle `now` the rest of the fetches of warps that waited.
     fn end_exchange(&mut self, now: Cycle) {
         let warps = std::mem::replace(&mut self.state.warps.exchanged, MaskOf::<D>::NONE) | self.take_woken();
@@ -215,7 +232,11 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
 
     fn is_idle(&self) -> bool {
         let state = &self.state;
-        state.ctas.is_empty() && state.slab.is_empty() && state.engine.is_idle() && self.memory.is_idle()
+        state.ctas.is_empty()
+            && state.slab.is_empty()
+            && state.engine.is_idle()
+            && state.peers.is_idle()
+            && self.memory.is_idle()
     }
 
     fn settle(&mut self, now: Cycle) {
@@ -354,6 +375,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         if self.units.has_ending(now) {
             self.write_back(now, kernels);
         }
+        if self.state.peers.next_event() <= now {
+            self.receive_from_peers(now, kernels);
+        }
         if self.oc_ex.waiting_for_units() != 0 {
             self.dispatch(now, kernels);
         }
@@ -375,8 +399,10 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     #[inline(never)]
     fn copy(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
         let Self { issue, operands, state, observer, .. } = self;
-        let mut outbox = Outbox::new(now, port, &state.spec, &mut state.wake_up, &mut state.counters.requests);
-        if let Some(Read { warp, goes_on }) = state.engine.send(now, &state.spec.sm.copy_engine, &mut outbox) {
+        let counters = &mut state.counters;
+        let mut outbox = Outbox::new(now, port, &state.spec, &mut state.wake_up, &mut counters.requests);
+        let (parameters, busy_cycles) = (&state.spec.sm.copy_engine, &mut counters.transfer_cycles);
+        if let Some(Read { warp, goes_on }) = state.engine.send(now, parameters, &mut outbox, busy_cycles) {
             state.wake_up.moved();
             if goes_on {
                 state.warps.at_bulk_reads.remove(warp);
@@ -385,15 +411,45 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         }
         let tick = Tick { now, kernels, observer };
         let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
-        while let Some(Complete { warp, transfer, goes_on }) = wb.state.engine.end(now) {
+        while let Some(Complete { warp, transfer, goes_on, received, ended }) = wb.state.engine.end(now) {
             wb.state.wake_up.moved();
-            self.decode.stream.transferred(transfer, now);
+            if let Some(Received { to, from, message }) = received {
+                self.decode.stream.delivered(to, from, message, now);
+                continue;
+            }
+            ended.into_iter().for_each(|multicast| wb.state.peers.note_multicast(multicast));
+            if let Some(accesses) = self.decode.stream.transferred(transfer, now) {
+                wb.state.counters.peer_bytes += accesses.to.iter().map(|&(_, bytes)| u64::from(bytes)).sum::<u64>();
+                wb.state.peers.send_copy(now, &accesses);
+            }
             if goes_on {
                 wb.state.warps.at_bulk.remove(warp);
                 wb.state.dirty.insert(warp);
             }
             wb.state.warps.transfers[warp.index()] -= 1;
             wb.performed(warp);
+        }
+        let woken = self.take_woken();
+        self.go_on(now, woken);
+    }
+
+    /// Replies of other CTAs, and their accesses, have come through the network of clusters.
+    #[cold]
+    #[inline(never)]
+    fn receive_from_peers(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
+        let Self { issue, operands, memory, state, observer, decode, .. } = self;
+        let tick = Tick { now, kernels, observer };
+        let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
+        while let Some(event) = wb.state.peers.take_event(now) {
+            wb.state.wake_up.moved();
+            match event {
+                PeerEvent::Arrived { to, from, message } => decode.stream.delivered(to, from, message, now),
+                PeerEvent::Replied { token } => match wb.state.peers.reply(token) {
+                    Reply::Store(warp) => wb.performed(warp),
+                    Reply::Complete(id) => memory.receive_from_peers(id),
+                    Reply::Partial => {}
+                },
+            }
         }
         let woken = self.take_woken();
         self.go_on(now, woken);

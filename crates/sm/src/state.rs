@@ -4,6 +4,7 @@ use crate::execute::work::WorkCounts;
 use crate::kernel::ResidentKernel;
 use crate::memory::copies::Copies;
 use crate::memory::copy_engine::CopyEngine;
+use crate::memory::peers::Peers;
 use crate::observe::counters::{ClassCounts, SmCounters};
 use crate::outbox::Outbox;
 use crate::slab::{Slab, Window};
@@ -37,6 +38,7 @@ pub(crate) struct State<M: WarpMask> {
     /// Groups of matrix operations of warp groups.
     pub matrices: Copies,
     pub engine: CopyEngine,
+    pub peers: Peers,
     pub slab: Slab,
     pub wake_up: WakeUp,
     pub timers: Timers,
@@ -65,6 +67,7 @@ impl<M: WarpMask> State<M> {
             copies: Copies::new(warps),
             matrices: Copies::new(warps),
             engine: CopyEngine::new(warps),
+            peers: Peers::default(),
             slab: Slab::with_capacity(in_buffers),
             wake_up: WakeUp::none(),
             timers: Timers::new(warps),
@@ -133,7 +136,7 @@ impl<M: WarpMask> State<M> {
 
 kit::persist! {
     struct [M: WarpMask] State<M> {
-        warps, ctas, copies, matrices, engine, slab, wake_up, timers, barrier_free, dirty, counted_until, counters, class_counts, work_counts;
+        warps, ctas, copies, matrices, engine, peers, slab, wake_up, timers, barrier_free, dirty, counted_until, counters, class_counts, work_counts;
         skip id, spec, partition_of
     }
 }

@@ -3,8 +3,9 @@
 use super::reader::Reader;
 use super::{cache, memory, timing};
 use crate::{
-    BranchFetch, Clocks, CopyEngine, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig, HoldingAtomics,
-    InstructionCaches, Issue, Launch, MatrixGroups, MemoryQueues, Operands, OperationLatencies, Sm, Unit, UnitConfig,
+    BranchFetch, Clocks, ClusterPort, CopyEngine, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig,
+    HoldingAtomics, InstructionCaches, Issue, Launch, MatrixGroups, MemoryQueues, Operands, OperationLatencies, Sm,
+    Unit, UnitConfig,
 };
 use std::collections::BTreeMap;
 
@@ -136,6 +137,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         operation_latencies: OperationLatencies::default(),
         matrix_groups: MatrixGroups::default(),
         copy_engine: CopyEngine::default(),
+        cluster_port: ClusterPort::default(),
         units,
         writeback_width,
         l1d: memory::l1d(reader, sm_version, shared.bytes),

@@ -1,13 +1,17 @@
 //! Clusters in a stream: shared memory is handed over, transfers end, warps at barriers are woken.
 
 use super::{LiveStream, Pending, Waiting, WaitingKind};
-use crate::cluster::Membership;
+use crate::cluster::{ClusterPlace, Membership};
+use crate::copy_engine::Started;
 use crate::cta::Cta;
-use crate::mbarrier;
+use crate::mbarrier::{self, Arriving, Mail};
 use crate::state::DeviceState;
 use crate::warp::Warp;
-use isa::{CtaSlot, TransferId, WarpSlot};
-use kit::{Cycle, LaneMask};
+use isa::{ClusterMember, CtaSlot, DynInst, MessageId, PeerAccesses, Space, TransferId, TransferKind, WarpSlot};
+use kit::{Cycle, LaneMask, lanes};
+
+/// Bytes that accesses to other CTAs' shared memory move at least.
+const SEGMENT: u64 = 32;
 
 /// Threads of a CTA that have not exited, and those among them that have not arrived at the cluster's barrier.
 fn counts(warps: &[Warp], cta: &Cta) -> (u32, u32) {
@@ -68,6 +72,7 @@ impl LiveStream {
                 let here = |slot: &mut WarpSlot| cta.warps.contains(slot);
                 woken.extend(at_cluster.extract_if(.., here));
             }
+            cluster.mail.extend(state.clusters.take_mail(cluster.place));
             take(cta, state);
             if !cta.waits.is_empty() {
                 // Other CTAs may have arrived at its barriers.
@@ -85,29 +90,87 @@ impl LiveStream {
         self.ctas.iter().any(|cta| cta.cluster.is_some() && !cta.waits.is_empty())
     }
 
-    /// Ends a transfer: its bytes come to its barriers.
-    pub(super) fn finish(&mut self, transfer: TransferId, now: Cycle) {
-        let Some(at) = self.transfers.iter().position(|pending| pending.id == transfer) else { return };
-        let Pending { cta, place, barriers, .. } = self.transfers.swap_remove(at);
-        for arriving in barriers {
-            match (place, cta) {
-                (Some(place), _) if place.rank != arriving.rank => {
-                    self.wants_peers = true;
-                    self.waiting.push(Waiting { kind: WaitingKind::Arrival(self.arrivals.len()), seen: None });
-                    self.cycles.push(now);
-                    self.arrivals.push((place, arriving));
-                }
-                (_, Some(cta)) => {
-                    let cta = &mut self.ctas[usize::from(cta)];
-                    mbarrier::complete(&mut cta.shared, arriving);
-                    cta.barriers_changed = true;
-                }
-                (_, None) => {}
+    /// Begins a transfer. Of a load for other CTAs, the bytes for their barriers are on their way from now on.
+    pub(super) fn begin(&mut self, cta: u16, Started { mut barriers }: Started, now: Cycle, out: &mut DynInst) {
+        let Some(transfer) = &mut out.transfer else { return };
+        let place = self.ctas[usize::from(cta)].cluster.as_ref().map(|cluster| cluster.place);
+        if let Some(place) = place.filter(|_| transfer.kind == TransferKind::GlobalToShared && transfer.others != 0) {
+            let message = self.new_message();
+            transfer.multicast = Some((place.member(), message));
+            let others: Vec<_> = barriers.extract_if(.., |arriving| arriving.rank != place.rank).collect();
+            others.into_iter().for_each(|arriving| self.send(place, arriving, message, now));
+        }
+        transfer.id = TransferId(self.next_transfer);
+        self.next_transfer = self.next_transfer.wrapping_add(1);
+        self.transfers.push(Pending { id: transfer.id, cta: Some(cta), place, barriers });
+    }
+
+    /// Sends bytes to a barrier of another CTA in the exchange.
+    fn send(&mut self, place: ClusterPlace, arriving: Arriving, message: MessageId, now: Cycle) {
+        self.wants_peers = true;
+        self.waiting.push(Waiting { kind: WaitingKind::Arrival(self.arrivals.len()), seen: None });
+        self.cycles.push(now);
+        self.arrivals.push((place, arriving, message));
+    }
+
+    /// Ends a transfer: its bytes come to its barriers, or to those of other CTAs, to which they are sent.
+    pub(super) fn finish(&mut self, transfer: TransferId, now: Cycle) -> Option<Box<PeerAccesses>> {
+        let at = self.transfers.iter().position(|pending| pending.id == transfer)?;
+        let Pending { cta, place, mut barriers, .. } = self.transfers.swap_remove(at);
+        let others: Vec<_> = match place {
+            Some(place) => barriers.extract_if(.., |arriving| arriving.rank != place.rank).collect(),
+            None => Vec::new(),
+        };
+        if let Some(slot) = cta {
+            let cta = &mut self.ctas[usize::from(slot)];
+            barriers.into_iter().for_each(|arriving| mbarrier::complete(&mut cta.shared, arriving));
+            cta.barriers_changed = true;
+            self.wake(CtaSlot(slot));
+        }
+        let place = place.filter(|_| !others.is_empty())?;
+        let message = self.new_message();
+        let to = others.iter().map(|arriving| (arriving.rank as u8, arriving.bytes)).collect();
+        others.into_iter().for_each(|arriving| self.send(place, arriving, message, now));
+        Some(Box::new(PeerAccesses { from: place.member(), to, message }))
+    }
+
+    /// The number of another access to other CTAs.
+    pub(super) fn new_message(&mut self) -> MessageId {
+        self.next_message = self.next_message.wrapping_add(1);
+        MessageId(self.next_message)
+    }
+
+    /// What the access `out` of a CTA reaches of other CTAs' shared memory, if it does.
+    pub(super) fn peers_of(place: ClusterPlace, out: &DynInst, message: MessageId) -> Option<Box<PeerAccesses>> {
+        if out.transfer.is_some() || out.space != Space::Shared {
+            return None;
+        }
+        let place_of = |lane: usize| place.resolve(out.addresses[lane]).filter(|(rank, _)| *rank != place.rank);
+        let segment = |(rank, address): (u32, u64)| (rank as u8, address / SEGMENT);
+        let mut segments: Vec<_> = lanes(out.mask).filter_map(place_of).map(segment).collect();
+        segments.sort_unstable();
+        segments.dedup();
+        let of_rank = |of: &[(u8, u64)]| (of[0].0, of.len() as u32 * SEGMENT as u32);
+        let to: Vec<_> = segments.chunk_by(|a, b| a.0 == b.0).map(of_rank).collect();
+        (!to.is_empty()).then(|| Box::new(PeerAccesses { from: place.member(), to, message }))
+    }
+
+    /// An access of another CTA has arrived: what it does to barriers.
+    pub(super) fn deliver(&mut self, to: ClusterMember, of: (u8, MessageId), now: Cycle) {
+        let is_it = |cluster: &Membership| cluster.place.member() == to && !cluster.has_ended;
+        let Some(slot) = self.ctas.iter().position(|cta| cta.cluster.as_deref().is_some_and(is_it)) else { return };
+        let Cta { cluster: Some(cluster), shared, barriers_changed, warps, .. } = &mut self.ctas[slot] else { return };
+        for Mail { arrival, address, pc, .. } in cluster.mail.extract_if(.., |mail| mail.of == of) {
+            (*barriers_changed, self.own.changed) = (true, true);
+            let Err(what) = mbarrier::arrive(shared, address, arrival) else { continue };
+            if let (Some(pc), Some(&warp)) = (pc, warps.first()) {
+                let what = format!("`mbarrier` at shared address {address:#x}: {what}, by CTA {} of the cluster", of.0);
+                self.waiting.push(Waiting { kind: WaitingKind::Refused(warp, pc, self.refused.len()), seen: None });
+                self.cycles.push(now);
+                self.refused.push(what);
             }
         }
-        if let Some(cta) = cta {
-            self.wake(CtaSlot(cta));
-        }
+        self.wake(CtaSlot::from(slot));
     }
 
     /// The barrier of a cluster at which a warp waits, for messages.

@@ -1,10 +1,11 @@
 //! The end of a window: units and memory system meet; CTAs end, kernels end and begin.
 
 use super::{Control, Floor};
+use crate::cluster_network::{Multicast, PeerEvent, PeerRequest};
 use crate::core::Core;
 use crate::run::Running;
 use crate::unit::{StopAt, Unit};
-use isa::Fault;
+use isa::{ClusterMember, Fault};
 use kit::locks::{own, write};
 use kit::{Counters, Cycle, NEVER};
 use mem::MemorySystem;
@@ -77,12 +78,71 @@ impl<C: Core> Control<C> {
             held.sort_unstable();
             held.dedup();
         }
+        self.exchange_peers(floor, &mut memory);
         for (number, place) in held {
             let mut unit = own(&floor.units[number]);
             unit.cores[place].end_exchange(self.now);
             unit.wake(place, self.now);
         }
         Ok(with_ends)
+    }
+
+    /// Requests for shared memory of other CTAs pass the network of clusters.
+    fn exchange_peers(&mut self, floor: &Floor<'_, C>, memory: &mut MemorySystem) {
+        let (mut requests, mut multicasts) = (Vec::new(), Vec::new());
+        for (_, mut unit) in floor.units_in(&self.awake) {
+            let first = unit.first;
+            for (place, core) in unit.cores.iter_mut().enumerate() {
+                requests.extend(core.take_peer_requests().into_iter().map(|request| (first + place, request)));
+                multicasts.extend(core.take_multicasts().into_iter().map(|multicast| (first + place, multicast)));
+            }
+        }
+        for multicast in multicasts {
+            self.begin_multicast(floor, memory, multicast);
+        }
+        // Those of a core have the order of their cycles already.
+        requests.sort_by_key(|&(core, request)| (request.at, core));
+        for (core, request) in requests {
+            let Some(route) = self.network.route(core, &request) else { continue };
+            let PeerRequest { from, to, message, token, .. } = request;
+            let to = ClusterMember { rank: to, ..from };
+            self.bring(floor, route.sm, route.arrived, PeerEvent::Arrived { to, from: from.rank, message });
+            if let Some(token) = token {
+                self.bring(floor, core, route.replied, PeerEvent::Replied { token });
+            }
+        }
+    }
+
+    /// A multicast of `core` begins: the crossbar delivers its replies to the other CTAs, too. Or it has ended.
+    fn begin_multicast(
+        &mut self,
+        floor: &Floor<'_, C>,
+        memory: &mut MemorySystem,
+        (core, multicast): (usize, Multicast),
+    ) {
+        let Multicast { from, others, message, token, requests } = multicast;
+        let mut receivers = Vec::new();
+        for rank in kit::lanes(others.into()) {
+            let to = ClusterMember { rank: rank as u8, ..from };
+            let Some(sm) = self.network.sm_of(to) else { continue };
+            if requests == 0 {
+                self.bring(floor, sm, self.now, PeerEvent::Arrived { to, from: from.rank, message });
+                continue;
+            }
+            let mut unit = own(&floor.units[sm / self.cores_per_unit]);
+            let token = unit.cores[sm % self.cores_per_unit].receive_multicast(to, &multicast);
+            receivers.push((sm as u16, token));
+        }
+        memory.set_multicast(core as u16, token, receivers);
+    }
+
+    /// The network brings `event` to `core` in cycle `at`, or in the first one that has not been done.
+    fn bring(&mut self, floor: &Floor<'_, C>, core: usize, at: Cycle, event: PeerEvent) {
+        let (number, place, at) = (core / self.cores_per_unit, core % self.cores_per_unit, at.max(self.now));
+        let mut unit = own(&floor.units[number]);
+        unit.cores[place].receive_from_peer(at, event);
+        unit.wake(place, at);
+        self.awake.insert(number);
     }
 
     /// Units get their replies, and those without anything to do fall asleep.
@@ -121,6 +181,7 @@ impl<C: Core> Control<C> {
         }
         let after = self.snapshot(floor, self.now);
         for kernel in ended {
+            self.network.forget(kernel);
             let at = self.running.iter().position(|r| r.kernel == kernel).expect("it was admitted");
             self.ended.push(self.running.remove(at).until(&after));
         }

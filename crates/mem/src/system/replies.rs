@@ -3,12 +3,14 @@
 use crate::clock::due_before;
 use crate::crossbar::{Crossbar, Source, Taken};
 use crate::gate::{Arrival, Gate};
-use crate::packet::Reply;
+use crate::packet::{Packet, Reply};
 use crate::partition::{Partition, Slice, finish_part};
 use crate::topology::Topology;
+use crate::{Request, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER, Ring};
+use std::collections::BTreeMap;
 use std::ops::DerefMut;
 
 /// The reply crossbar with its output queues.
@@ -20,6 +22,8 @@ pub(super) struct Replies {
     pub crossbar: Crossbar,
     /// Parts of replies that have passed since the last exchange, by cluster.
     arrived: Box<[Ring<Arrival>]>,
+    /// SMs that receive the replies to requests of an SM with a token too, and their own tokens for them.
+    multicasts: BTreeMap<(u16, u32), Vec<(u16, u32)>>,
 }
 
 impl Replies {
@@ -30,6 +34,16 @@ impl Replies {
             next: NEVER,
             crossbar: Crossbar::new(&config.interconnect, slices, clusters),
             arrived: vec![Ring::new(); clusters].into(),
+            multicasts: BTreeMap::new(),
+        }
+    }
+
+    /// Replies to reads of `sm` with `token` go to `others`, too: nowhere else if these are none.
+    pub fn set_multicast(&mut self, sm: u16, token: u32, others: Vec<(u16, u32)>) {
+        if others.is_empty() {
+            self.multicasts.remove(&(sm, token));
+        } else {
+            self.multicasts.insert((sm, token), others);
         }
     }
 
@@ -87,8 +101,8 @@ impl Replies {
         partitions: &mut [P],
         topology: &Topology,
     ) {
-        let Self { crossbar, arrived, .. } = self;
-        crossbar.transfer(cycle, cycle, &mut Inputs { now: t, topology, partitions, arrived });
+        let Self { crossbar, arrived, multicasts, .. } = self;
+        crossbar.transfer(cycle, cycle, &mut Inputs { now: t, topology, partitions, arrived, multicasts });
     }
 
     /// Core cycle `t` is done.
@@ -132,6 +146,7 @@ struct Inputs<'a, P> {
     topology: &'a Topology,
     partitions: &'a mut [P],
     arrived: &'a mut [Ring<Arrival>],
+    multicasts: &'a BTreeMap<(u16, u32), Vec<(u16, u32)>>,
 }
 
 impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
@@ -148,7 +163,17 @@ impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
             if !packet.request.kind.is_write() {
                 data_bytes = slice.bytes_of_part(&packet.request);
             }
-            self.arrived[output].push_back(Arrival { from: self.now + 1, packet: *packet });
+            let from = self.now + 1;
+            self.arrived[output].push_back(Arrival { from, packet: *packet });
+            if !self.multicasts.is_empty() && packet.request.kind == RequestKind::Read {
+                let of = self.multicasts.get(&(packet.sm, packet.request.token));
+                // The crossbar makes the copies: one part of it leaves the slice.
+                for &(sm, token) in of.into_iter().flatten() {
+                    let packet = Packet { sm, request: Request { token, ..packet.request }, ..*packet };
+                    let output = usize::from(self.topology.cluster_of[usize::from(sm)]);
+                    self.arrived[output].push_back(Arrival { from, packet });
+                }
+            }
         });
         let next = next_head(slice, self.topology);
         Taken { data_bytes, next }
@@ -156,5 +181,5 @@ impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
 }
 
 kit::persist! {
-    struct Replies { done, next, crossbar, arrived }
+    struct Replies { done, next, crossbar, arrived; skip multicasts }
 }

@@ -256,7 +256,7 @@ keys! {
     SIZE "size": Size, WIDE_ADDRESS "wide address": bool, ATOMIC "operation": Atomic, ATOMIC_TYPE "type": AtomicType,
     ORDER "order": Order, SCOPE "scope": Scope, SPACE "space": QueriedSpace,
     INDEX_MODE "mode": IndexMode, ZERO_FILL "zero fill": bool, TRANSACTION_COUNT "transaction count": bool,
-    ARRIVAL "arrival": Arrival, TOGETHER "together": bool, DROP "drop": bool, SUSPENDS "suspends": bool,
+    ARRIVAL "arrival": Arrival, TOGETHER "together": bool, DROP "drop": bool, REMOTE "remote": bool, SUSPENDS "suspends": bool,
     DIRECTION "direction": CopyDirection, MULTICAST "multicast": bool, RANK "rank": Rank, IM2COL "im2col": bool,
     // Arithmetic.
     ROUND "round": Round, FTZ "ftz": bool, FMZ "fmz": bool, SATURATE "saturate": bool, RELU "relu": bool,

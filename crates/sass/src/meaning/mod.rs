@@ -39,6 +39,8 @@ struct Facts {
     in_cta: bool,
     /// A `DEPBAR` that waits until a number is reached.
     at_most: bool,
+    /// An arrival at the barrier of another CTA.
+    remote: bool,
     /// A type of a conversion has 64 bits.
     wide: bool,
     matrix: Option<MatrixWork>,
@@ -55,6 +57,7 @@ pub fn of_instruction(inst: &SassInst) -> Meaning {
         strong_gpu: order == Some(Order::StrongGpu) || order == Some(Order::Strong) && scope == Some(Scope::Gpu),
         in_cta: scope == Some(Scope::Cta),
         at_most: inst.has(key::AT_MOST),
+        remote: inst.has(key::REMOTE),
         wide: [key::TO_FLOAT, key::FROM_FLOAT].into_iter().any(is_double)
             || [key::TO_INT, key::FROM_INT].into_iter().any(is_long),
         matrix: matrix::of_instruction(inst),
@@ -76,6 +79,7 @@ pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
         strong_gpu: has("STRONG") && has("GPU"),
         in_cta: has("CTA"),
         at_most: has("LE"),
+        remote: base == "SYNCS" && has("RED"),
         wide: has("F64") || has("S64") || has("U64"),
         matrix: matrix::of_text(base, opcode),
     };
@@ -83,6 +87,8 @@ pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
 }
 
 fn with_facts(base: &str, generation: Generation, facts: Facts, work: impl FnOnce(OpClass) -> Work) -> Meaning {
+    // An arrival at the barrier of another CTA is a reduction there.
+    let base = if facts.remote { "REDAS" } else { base };
     let known = class_of(base, generation);
     let class = match known.unwrap_or(DEFAULT_CLASS) {
         // Conversions from or to a floating-point type.
@@ -126,11 +132,12 @@ fn access(base: &str) -> Option<(Space, Access)> {
         "LD" => (Space::Generic, Access::Load),
         "STG" => (Space::Global, Access::Store),
         "STL" => (Space::Local, Access::Store),
-        "STS" | "STSM" | "STSCUL" => (Space::Shared, Access::Store),
+        "STS" | "STSM" | "STSCUL" | "STAS" => (Space::Shared, Access::Store),
         "ST" => (Space::Generic, Access::Store),
         "ATOM" | "ATOMG" => (Space::Global, Access::Atomic),
         "RED" | "REDG" => (Space::Global, Access::Reduction),
         "ATOMS" => (Space::Shared, Access::Atomic),
+        "REDAS" => (Space::Shared, Access::Reduction),
         "LDGSTS" => (Space::Global, Access::AsyncCopy),
         _ => return None,
     })

@@ -8,7 +8,7 @@ use crate::observe::observer::Observer;
 use crate::wake_up::Timer;
 use crate::warps::mask::WarpMask;
 use config::{HoldingAtomics, InvalidatingFences};
-use isa::{ALL_COPIES, Access, Control, Space, WarpSlot};
+use isa::{ALL_COPIES, Access, Control, Space, TransferKind, WarpSlot};
 use kit::Cycle;
 
 impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
@@ -60,10 +60,21 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         let record = state.slab.get(id).record;
         let Some(transfer) = state.slab.record_mut(record).transfer.take() else { return };
         state.counters.transfers += 1;
-        state.counters.transfer_bytes += u64::from(transfer.shared_bytes);
+        let bytes = u64::from(transfer.shared_bytes);
+        let counters = &mut state.counters;
+        counters.transfer_bytes += bytes;
+        match transfer.kind {
+            TransferKind::GlobalToShared => counters.transfer_load_bytes += bytes,
+            TransferKind::SharedToGlobal => counters.transfer_store_bytes += bytes,
+            TransferKind::SharedReduction => counters.transfer_reduction_bytes += bytes,
+            TransferKind::SharedToShared | TransferKind::Prefetch => {}
+        }
+        counters.multicast_bytes += bytes * u64::from(transfer.multicast.map_or(0, |_| transfer.others.count_ones()));
         state.warps.outstanding[warp.index()] += 1;
         state.warps.transfers[warp.index()] += 1;
-        state.engine.start(self.tick.now, warp, *transfer, &state.spec.sm.copy_engine);
+        if let Some(multicast) = state.engine.start(self.tick.now, warp, *transfer, &state.spec.sm.copy_engine) {
+            state.peers.note_multicast(multicast);
+        }
     }
 
     /// Whether the warp of `id`, an atomic, issues nothing until it has returned.

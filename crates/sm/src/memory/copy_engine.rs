@@ -16,12 +16,16 @@
 //! - D-CE3: a prefetch receives the data that it brings to the L2, and drops them.
 //! - D-CE4: in machine code a wait ends when sources have been read, also where PTX waits for the end: `DEPBAR` waits for
 //!   the counter that `UTMACMDFLUSH` names as its read counter. A wait for groups of `cp.async` waits for bulk groups too.
-//! - D-CE5: a copy from shared memory to shared memory takes the time of its bytes at the rate of stores.
+//! - D-CE5: a copy from shared memory to shared memory takes the time of its bytes at the rate of stores. To another CTA,
+//!   they then pass the network of clusters.
+//! - D-CE6: a load for other CTAs ([`Multicast`]) is a command of the CTA that starts it, which receives the data even if it
+//!   is not among the receivers; the crossbar delivers each reply to the other SMs too, whose engines count them.
 
 use crate::memory::copies::Copies;
 use crate::outbox::Outbox;
 use config::CopyEngine as Parameters;
-use isa::{Transfer, TransferId, TransferKind, WarpSlot};
+use gpu::Multicast;
+use isa::{ClusterMember, MessageId, Transfer, TransferId, TransferKind, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Cycle, NEVER};
 use mem::{Level, Request, RequestKind};
@@ -69,6 +73,8 @@ struct Command {
     next: (usize, u32),
     /// Requests without a reply.
     outstanding: u32,
+    /// It is a multicast of another SM.
+    received: Option<Received>,
 }
 
 /// The source of a command in shared memory has been read.
@@ -84,6 +90,19 @@ pub(crate) struct Complete {
     pub transfer: TransferId,
     /// Whether the warp was waiting for the command's group and may continue.
     pub goes_on: bool,
+    /// It was a multicast of another SM, of no warp here.
+    pub received: Option<Received>,
+    /// Its multicast, which is over.
+    pub ended: Option<Multicast>,
+}
+
+/// A multicast of another SM that has come to a CTA.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    pub to: ClusterMember,
+    /// Rank of the CTA that sent it.
+    pub from: u8,
+    pub message: MessageId,
 }
 
 impl CopyEngine {
@@ -112,36 +131,64 @@ impl CopyEngine {
     }
 
     /// An instruction of `warp` has issued and starts `transfer`.
-    pub fn start(&mut self, now: Cycle, warp: WarpSlot, transfer: Transfer, parameters: &Parameters) {
+    /// Returns the multicast that begins with it.
+    pub fn start(
+        &mut self,
+        now: Cycle,
+        warp: WarpSlot,
+        transfer: Transfer,
+        parameters: &Parameters,
+    ) -> Option<Multicast> {
         let group =
             if transfer.kind.is_by_group() { [self.reads.issue(warp), self.groups.issue(warp)] } else { [0; 2] };
         let ready_at = now + Cycle::from(parameters.start_cycles());
-        let command = Command { warp, transfer, group, ready_at, begun: None, sent: 0, next: (0, 0), outstanding: 0 };
+        let number = self.add(Command { warp, transfer, group, ready_at, ..Command::unused() });
+        self.queue.push_back(number);
+        if self.queue.len() == 1 {
+            self.next_request = ready_at;
+        }
+        self.commands[usize::from(number)].multicast(number)
+    }
+
+    /// A multicast of another SM is going to bring data for a CTA here. Returns the token of the replies that bring them.
+    pub fn expect(&mut self, to: ClusterMember, multicast: &Multicast) -> u32 {
+        let received = Received { to, from: multicast.from.rank, message: multicast.message };
+        let command = Command { received: Some(received), outstanding: multicast.requests, ..Command::unused() };
+        TOKEN_ENGINE | u32::from(self.add(command))
+    }
+
+    /// The number of a command under way.
+    fn add(&mut self, command: Command) -> u16 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.commands.push(Command::unused());
             (self.commands.len() - 1) as u16
         });
         self.commands[usize::from(number)] = command;
-        self.queue.push_back(number);
-        if self.queue.len() == 1 {
-            self.next_request = ready_at;
-        }
+        number
     }
 
     /// Ends a command whose end is due.
     pub fn end(&mut self, now: Cycle) -> Option<Complete> {
         let &Reverse((_, number)) = self.ends.peek().filter(|&&Reverse((due, _))| due <= now)?;
         self.ends.pop();
-        let Command { warp, transfer, group, .. } =
+        let ended = self.commands[usize::from(number)].multicast(number);
+        let ended = ended.map(|multicast| Multicast { others: 0, ..multicast });
+        let Command { warp, transfer, group, received, .. } =
             std::mem::replace(&mut self.commands[usize::from(number)], Command::unused());
         self.free.push(number);
         let goes_on = transfer.kind.is_by_group() && self.groups.performed(warp, group[1]);
-        Some(Complete { warp, transfer: transfer.id, goes_on })
+        Some(Complete { warp, transfer: transfer.id, goes_on, received, ended })
     }
 
     /// Sends a request to the memory, if one is due and there is room. Returns the command whose last request it was,
-    /// if it is of a bulk group.
-    pub fn send(&mut self, now: Cycle, parameters: &Parameters, outbox: &mut Outbox<'_>) -> Option<Read> {
+    /// if it is of a bulk group. Adds the cycles that it takes to `busy_cycles`.
+    pub fn send(
+        &mut self,
+        now: Cycle,
+        parameters: &Parameters,
+        outbox: &mut Outbox<'_>,
+        busy_cycles: &mut u64,
+    ) -> Option<Read> {
         if self.next_request > now {
             return None;
         }
@@ -167,6 +214,7 @@ impl CopyEngine {
         // The bytes of a request take their time at the engine before the next one.
         let paced = begun + command.sent.div_ceil(rate);
         self.next_request = paced.max(now + 1);
+        *busy_cycles += self.next_request - now;
         if command.next.0 < command.transfer.runs.len() {
             return None;
         }
@@ -207,7 +255,22 @@ impl Command {
             sent: 0,
             next: (0, 0),
             outstanding: 0,
+            received: None,
         }
+    }
+
+    /// Its multicast, if it is one: it is command `number`.
+    fn multicast(&self, number: u16) -> Option<Multicast> {
+        let (from, message) = self.transfer.multicast?;
+        let lines = |&(start, length): &(u64, u32)| (start + u64::from(length) - 1) / LINE - start / LINE + 1;
+        let requests = self.transfer.runs.iter().map(lines).sum::<u64>() as u32;
+        Some(Multicast {
+            from,
+            others: self.transfer.others,
+            message,
+            token: TOKEN_ENGINE | u32::from(number),
+            requests,
+        })
     }
 
     /// The next request, and what is next after it.

@@ -5,11 +5,13 @@
 pub(crate) mod copies;
 pub(crate) mod copy_engine;
 pub(crate) mod load_store;
+pub(crate) mod peers;
 pub(crate) mod perfect;
 pub(crate) mod sub_cores;
 
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
+use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
@@ -53,6 +55,9 @@ pub trait MemoryStage: Client + Sized + Send {
     ) -> Cycle {
         wb.now()
     }
+
+    /// The access `id` to shared memory of other CTAs, which the stage has sent there, has its replies.
+    fn receive_from_peers(&mut self, _id: InstId) {}
 
     /// Accesses go on, and others come. Events that come by time only are entered by [`WriteBack::wake_at`], or knows
     /// for [`MemoryStage::next_event`].

@@ -96,6 +96,11 @@ impl MemoryStage for PerfectMemory {
     ) {
         if wires.oc_ex.waiting_for_memory() != 0 {
             let id = wb.begin_access(wires.oc_ex);
+            let record = wb.state.slab.get(id).record;
+            if let Some(accesses) = wb.state.slab.record_mut(record).peers.take() {
+                // Nobody waits for it, but others may wait for its arrivals.
+                wb.state.peers.send_copy(wb.tick.now, &accesses);
+            }
             let UnderWay { accesses, latency } = &mut self.under_way[hit(wb.state, id) as usize];
             accesses.push_back((wb.tick.now + *latency, id));
         }

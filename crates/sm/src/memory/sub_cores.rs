@@ -384,6 +384,10 @@ impl MemoryStage for SubCoreMemory {
         self.unit.receive(wb, reply)
     }
 
+    fn receive_from_peers(&mut self, id: InstId) {
+        self.unit.receive_from_peers(id);
+    }
+
     #[inline(always)]
     fn step<P: IssuePolicy, R: OperandStage<P>, O: Observer>(
         &mut self,

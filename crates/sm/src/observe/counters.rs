@@ -62,8 +62,22 @@ kit::counters! {
         pub transfers: "transfers",
         /// Bytes of shared memory that they accessed.
         pub transfer_bytes: "bytes",
+        /// Of these, bytes from global memory.
+        pub transfer_load_bytes: "bytes",
+        /// Of these, bytes to global memory, reductions not among them.
+        pub transfer_store_bytes: "bytes",
+        /// Of these, bytes that were reduced into global memory.
+        pub transfer_reduction_bytes: "bytes",
+        /// Bytes that the loads among them brought to other CTAs of the cluster, each receiver's counted.
+        pub multicast_bytes: "bytes",
+        /// Cycles in which the copy engine sent requests, or waited between two by its rate.
+        pub transfer_cycles: "cycles",
         /// Warp accesses to shared memory.
         pub shared_accesses: "warp instructions",
+        /// Warp accesses to shared memory of CTAs on other SMs.
+        pub peer_accesses: "warp instructions",
+        /// Bytes of data that these, and copies between CTAs, moved there or back.
+        pub peer_bytes: "bytes",
         /// Cycles that bank conflicts in shared memory added.
         pub shared_conflict_cycles: "cycles",
         /// Cycles in which accesses occupied the banks of shared memory.

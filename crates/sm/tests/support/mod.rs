@@ -411,9 +411,10 @@ impl WarpStream for Scripted {
         Ok(Some(self.held.remove(0)))
     }
 
-    fn transferred(&mut self, transfer: TransferId, _: Cycle) {
+    fn transferred(&mut self, transfer: TransferId, _: Cycle) -> Option<Box<isa::PeerAccesses>> {
         let (_, arrived) = &mut self.transfers[transfer.index()];
         assert!(!std::mem::replace(arrived, true), "a transfer ends once");
+        None
     }
 
     fn take_woken(&mut self) -> Option<WarpSlot> {

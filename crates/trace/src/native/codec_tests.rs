@@ -51,6 +51,7 @@ fn instruction() -> impl Strategy<Value = DynInst> {
             held: false,
             at_mbarrier: false,
             transfer: None,
+            peers: None,
             pc: Pc(pc),
             mask: mask & active,
             active,

@@ -3,8 +3,8 @@
 use super::codec::CtaLog;
 use super::contents::Contents;
 use isa::{
-    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext,
-    TransferId, WarpSlot, WarpStream,
+    ClusterMember, CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, MessageId, OperandValues, Pc, PeerAccesses,
+    Program, SourceSpot, StepContext, TransferId, WarpSlot, WarpStream,
 };
 use kit::Cycle;
 use std::sync::Arc;
@@ -185,8 +185,12 @@ impl<S: WarpStream> WarpStream for Recording<S> {
         self.stream.exchange(shared)
     }
 
-    fn transferred(&mut self, transfer: TransferId, now: Cycle) {
-        self.stream.transferred(transfer, now);
+    fn transferred(&mut self, transfer: TransferId, now: Cycle) -> Option<Box<PeerAccesses>> {
+        self.stream.transferred(transfer, now)
+    }
+
+    fn delivered(&mut self, to: ClusterMember, from: u8, message: MessageId, now: Cycle) {
+        self.stream.delivered(to, from, message, now);
     }
 
     fn wants_peers(&self) -> bool {

@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Row] = &[
         &[4],
         &[
             key::TOGETHER.bit(73, &["", ".TMASK"]),
-            flag("no result", 74, &["", ".RED"]),
+            key::REMOTE.bit(74, &["", ".RED"]),
             key::DROP.bit(75, &["", ".OPTOUT"]),
             choice!(ARRIVAL: Arrival, bits(84, 3), [
                 (One "") (OneWithoutBytes ".A1T0") (NoneOneByte ".A0T1") (None ".A0TR") (Complete ".A0TX") (Many ".ART0") _ _

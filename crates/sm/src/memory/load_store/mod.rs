@@ -43,9 +43,10 @@ use crate::operands::OperandStage;
 use crate::outbox::{Client, Outbox};
 use crate::spec::CoreSpec;
 use crate::state::State;
+use crate::warps::mask::WarpMask;
 use constant_moves::ConstantMoves;
 use dispatch::{Dispatch, Path, Sending};
-use isa::{Access, DynInst, KernelId, Space, WarpSlot};
+use isa::{Access, DynInst, KernelId, PeerAccesses, Space, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist, each, part};
 use kit::{Cycle, NEVER};
 use l1::L1;
@@ -54,6 +55,7 @@ use mem::carveout::carve_out;
 use mem::coalesce::Transactions;
 use mem::{Cache, Port, Request, RequestKind};
 use shared::SharedPipe;
+use std::collections::VecDeque;
 
 /// Marks the token of an access that bypasses L1: the rest is the instruction's id.
 pub(crate) const TOKEN_BYPASS: u32 = 1 << 31;
@@ -66,8 +68,10 @@ pub(crate) fn is_of_engine(reply: &Request) -> bool {
 }
 
 /// Clients of the write-back register, in turn: shared memory, textures, constants, what bypassed L1,
-/// L1.
-const CLIENTS: u32 = 5;
+/// L1, shared memory of other CTAs.
+const CLIENTS: u32 = 6;
+/// The last of them.
+const OF_PEERS: u32 = CLIENTS - 1;
 
 /// Cycles that accesses to shared memory and others spend before they come to the unit. They are in the latencies.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,6 +88,10 @@ pub struct LoadStoreUnit {
     transactions: Transactions,
     sending: Sending,
     shared: SharedPipe,
+    /// Other CTAs whose shared memory the instruction in the dispatch register accesses.
+    peers: Option<Box<PeerAccesses>>,
+    /// Accesses to these that have their replies.
+    from_peers: VecDeque<InstId>,
     /// L1 data cache with its look-up queues; absent if the GPU has none.
     l1: Option<L1>,
     /// Constant cache; absent if it always hits.
@@ -200,6 +208,11 @@ impl MemoryStage for LoadStoreUnit {
         }
     }
 
+    fn receive_from_peers(&mut self, id: InstId) {
+        self.from_peers.push_back(id);
+        self.may_have_result = true;
+    }
+
     #[inline(always)]
     fn step<P: IssuePolicy, R: OperandStage<P>, O: Observer>(
         &mut self,
@@ -261,6 +274,8 @@ impl MemoryStage for LoadStoreUnit {
             transactions: _,
             sending: _,
             shared: _,
+            peers: _,
+            from_peers: _,
             l1,
             constant,
             constant_moves,
@@ -307,6 +322,8 @@ impl LoadStoreUnit {
             transactions: Transactions::new(),
             sending: Sending::new(),
             shared: SharedPipe::new(spec, spent.shared),
+            peers: None,
+            from_peers: VecDeque::new(),
             l1: L1::new(&spec.sm.l1d, spent.others),
             constant: (!perfect).then(|| Cache::new(&spec.sm.constant_cache)),
             constant_moves: ConstantMoves::new(spec, spent.others.into()),
@@ -327,7 +344,8 @@ impl LoadStoreUnit {
         let others = u32::from(self.texture.has_ready()) << 1
             | u32::from(self.constant.as_ref().is_some_and(Cache::has_ready)) << 2
             | u32::from(self.next_global.is_some()) << 3
-            | u32::from(self.l1.as_ref().is_some_and(|l1| l1.cache.has_ready())) << 4;
+            | u32::from(self.l1.as_ref().is_some_and(|l1| l1.cache.has_ready())) << 4
+            | u32::from(!self.from_peers.is_empty()) << OF_PEERS;
         self.may_have_result = others != 0;
         shared | others
     }
@@ -359,11 +377,12 @@ impl LoadStoreUnit {
             1 => self.texture.pop_ready().map(|w| InstId(w.token as u16)),
             2 => self.constant.as_mut().and_then(Cache::pop_ready).map(|w| InstId(w.token as u16)),
             3 => self.next_global.take(),
+            OF_PEERS => self.from_peers.pop_front(),
             _ => self.take_from_l1(&mut wb.reborrow()),
         };
         let Some(id) = result else { return false };
         // As in GPGPU-Sim, an atomic on shared memory is over when its result leaves the pipe.
-        if client == 0 {
+        if matches!(client, 0 | OF_PEERS) {
             wb.state.end_atomic(id);
         }
         self.write_back = Some(id);
@@ -400,6 +419,7 @@ impl LoadStoreUnit {
         }
         // Whether it leaves the register, and whether it is complete with that if it has no access under way.
         let (leaves, may_be_complete) = match path {
+            Path::Shared if self.peers.is_some() => (self.go_on_to_peers(wb.state, now), is_store),
             Path::Shared => (is_store || self.shared.enter(now, id, &mut wb.state.slab), is_store),
             Path::Constant | Path::Texture => (self.go_on_cached(wb.state, now), true),
             // Where L1 holds an access after its last look-up has begun, its data may have come: it is complete by now.
@@ -423,6 +443,23 @@ impl LoadStoreUnit {
         }
     }
 
+    /// The instruction in the dispatch register leaves for the shared memory of other CTAs.
+    #[cold]
+    fn go_on_to_peers<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle) -> bool {
+        let (Some(accesses), Some(dispatch)) = (self.peers.take(), &self.dispatch) else { return true };
+        let flight = state.slab.get_mut(dispatch.id);
+        let access = flight.mem.map_or(Access::Load, |mem| mem.access);
+        flight.pending = u16::from(!dispatch.is_store);
+        let warp = flight.warp;
+        let sent = state.peers.send(now, (dispatch.id, warp), access, &accesses);
+        if dispatch.is_store {
+            state.warps.outstanding[warp.index()] += sent;
+        }
+        state.counters.peer_accesses += 1;
+        state.counters.peer_bytes += accesses.to.iter().map(|&(_, bytes)| u64::from(bytes)).sum::<u64>();
+        true
+    }
+
     /// The oldest instruction in OC_EX comes into the dispatch register.
     #[inline(always)]
     fn accept_access<P: IssuePolicy, R: OperandStage<P>, O: Observer>(
@@ -443,7 +480,13 @@ impl LoadStoreUnit {
             accepted_at: now,
         };
         match path {
-            Path::Shared => dispatch.begin_shared(now, (flight, dynamic), spec, counters),
+            Path::Shared => {
+                let record = flight.record;
+                if dynamic.peers.is_none() {
+                    dispatch.begin_shared(now, (flight, dynamic), spec, counters);
+                }
+                self.peers = slab.record_mut(record).peers.take();
+            }
             Path::Constant | Path::Texture => self.begin_cached(wb.state, &mut dispatch),
             Path::L1 | Path::Bypass => self.begin_global(wb.state, (now, wb.tick.kernels), &dispatch),
             Path::None => {}
