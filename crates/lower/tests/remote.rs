@@ -22,7 +22,7 @@ fn modules() -> [(&'static str, Loaded); 4] {
 
 /// The module of PTX with a change.
 fn ptx(change: impl Fn(String) -> String) -> Loaded {
-    load("remote.ptx", &change(include_str!("data/sm_90/remote.ptx").into()), LowerOptions::default()).unwrap()
+    load("remote.ptx", change(include_str!("data/sm_90/remote.ptx").into()), LowerOptions::default()).unwrap()
 }
 
 /// The output of `kernel` by `ctas` CTAs in clusters of `size`, if any.

@@ -510,7 +510,7 @@ fn the_pattern_begins_at_the_base_offset() {
         for row in 0..8 {
             for unit in 0..2 {
                 let address = start as u32 + row * 128;
-                let expected = address + (unit ^ (address / 128 + 8 - base as u32) % 8) * 16;
+                let expected = address + (unit ^ ((address / 128 + 8 - base as u32) % 8)) * 16;
                 assert_eq!(descriptor.address(Major::K, unit, row), expected, "base offset {base}, row {row}");
             }
         }

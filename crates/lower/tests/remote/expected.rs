@@ -67,7 +67,7 @@ fn blocks(size: usize, cta: usize) -> Vec<u32> {
 
 fn stores(size: usize, cta: usize) -> Vec<u32> {
     let from = of_rank(size, cta, (cta % size + size - 1) % size) as u32;
-    (0..512).map(|i| from << 16 | i / 16 << 8 | i % 16).collect()
+    (0..512).map(|i| (from << 16) | ((i / 16) << 8) | (i % 16)).collect()
 }
 
 fn reductions(size: u32) -> Vec<u32> {
