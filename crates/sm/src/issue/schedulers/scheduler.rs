@@ -51,6 +51,20 @@ impl<M: WarpMask> View<'_, M> {
         self.warps.l1_misses[warp.index()]
     }
 
+    /// Its warps that wait at an `mbarrier` and have nothing in the pipeline: others have to arrive first.
+    #[inline]
+    pub fn at_mbarrier(&self) -> M {
+        let mut waiting = self.warps.at_mbarrier & self.live;
+        let mut found = M::NONE;
+        while let Some(warp) = waiting.first() {
+            if self.warps.in_pipeline[warp.index()] == 0 {
+                found.insert(warp);
+            }
+            waiting = waiting.without_first();
+        }
+        found
+    }
+
     /// Warps that wait at a barrier, of any scheduler.
     #[inline]
     pub fn at_barrier(&self) -> M {

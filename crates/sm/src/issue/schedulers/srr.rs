@@ -26,7 +26,7 @@ impl<M: WarpMask> WarpScheduler<M> for StrictRoundRobin {
 
     #[inline]
     fn considered(&mut self, view: &View<'_, M>) -> M {
-        (view.live & !view.held).next_after(self.last).map_or(M::NONE, M::of)
+        (view.live & !view.held & !view.at_mbarrier()).next_after(self.last).map_or(M::NONE, M::of)
     }
 
     #[inline]
