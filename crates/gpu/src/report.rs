@@ -34,7 +34,8 @@ impl AnySnapshot {
         let busiest = self.memory.l2_slices.0.iter().max().copied().unwrap_or(0);
         let about =
             "Reads and writes in the slice that has most; `l2.accesses` over the number of slices if they are equal.";
-        t.count("l2.busiest_slice", "requests", about, busiest);
+        // No count: it does not add up over intervals.
+        t.put("l2.busiest_slice", "requests", about, Value::ratio(busiest, 1, 1.0));
         t.group("partition", &self.memory.partitions);
         dram(&mut t, self, gpu);
         self.core.design(&mut t);
@@ -139,7 +140,7 @@ fn dram(t: &mut Table, s: &AnySnapshot, gpu: &GpuConfig) {
     t.count("dram.bytes", "bytes", "Bytes read and written.", bytes(dram));
     let busiest = s.memory.dram_channels.0.iter().max().copied().unwrap_or(0);
     let about = "Bytes read and written by the channel that has most; `dram.bytes` over the number of channels if they are equal.";
-    t.count("dram.busiest_channel", "bytes", about, busiest * burst);
+    t.put("dram.busiest_channel", "bytes", about, Value::ratio(busiest * burst, 1, 1.0));
     let seconds = s.kernel_cycles() as f64 / (gpu.clocks.core_mhz * 1e6);
     t.put(
         "dram.bandwidth",
