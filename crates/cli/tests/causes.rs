@@ -220,8 +220,8 @@ fn traffic_is_counted_by_slice() {
         let total = &report["total"];
         assert_eq!(slices.len(), 32);
         assert_eq!(total["l2.accesses"], slices.iter().sum::<u64>());
-        assert_eq!(total["l2.busiest_slice"], *slices.iter().max().unwrap());
-        assert!(total["dram.busiest_channel"].as_u64().unwrap() * 16 >= total["dram.bytes"].as_u64().unwrap());
+        assert_eq!(total["l2.busiest_slice"], *slices.iter().max().unwrap() as f64);
+        assert!(total["dram.busiest_channel"].as_f64().unwrap() * 16.0 >= total["dram.bytes"].as_f64().unwrap());
         let rules = common::strings(&report["diagnosis"]["causes"], "rule").join(" ");
         (*slices.iter().max().unwrap() as f64 / slices.iter().sum::<u64>() as f64, rules)
     };
