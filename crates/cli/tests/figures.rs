@@ -25,9 +25,9 @@ struct Sample {
 #[derive(Clone, Deserialize, Serialize)]
 struct Page {
     name: String,
-    /// What makes its figures.
+    /// The commands that make its figures.
     commands: Vec<String>,
-    /// The commit that brought them into the page, or the one that they were made with, if the page names that.
+    /// The commit that made the figures if the page names it, else the commit that added them to the page.
     commit: String,
     date: String,
     samples: Vec<String>,
@@ -39,7 +39,7 @@ struct Page {
     stale: Vec<String>,
 }
 
-/// The begin of the line in which a page says what its figures are of.
+/// The start of the line in which a page states the commit of its figures.
 const LINE: &str = "Figures: commit ";
 const REMARK: &str = "The model has changed since.";
 
@@ -49,7 +49,7 @@ impl Page {
         format!("{LINE}{} or later, {}.{remark}", self.commit, self.date)
     }
 
-    /// Whether `text` says it, by that line or because a tool that wrote the figures has.
+    /// Whether `text` states commit and date, in that line or in the text of a tool that wrote the figures.
     fn is_said_in(&self, text: &str) -> bool {
         let line = text.lines().find(|line| line.starts_with(LINE));
         match line {
@@ -129,7 +129,7 @@ fn pages_are_of_the_present_model() {
     }
     assert!(
         problems.is_empty() || bless,
-        "{problems}`tools/figures --stale` lists what renews them; with BLESS=1 this test records the change"
+        "{problems}`tools/figures --stale` renews the figures; with BLESS=1 this test records the change"
     );
 }
 
@@ -143,7 +143,7 @@ fn every_sample_and_page_is_known() {
         }
     }
     for sample in &figures.sample {
-        assert!(figures.page.iter().any(|page| page.samples.contains(&sample.name)), "{} is of no page", sample.name);
+        assert!(figures.page.iter().any(|page| page.samples.contains(&sample.name)), "no page of {}", sample.name);
     }
 }
 
