@@ -9,7 +9,7 @@ use std::{env, fs, io};
 /// The pages are half a megabyte: a preset with a larger window gains nothing.
 const XZ_PRESET: u32 = 6;
 
-/// Writes `pages.xz`, the texts one after the other, and `pages.rs`, a slice of part, name, title and bytes of each.
+/// Writes `pages.xz`, the texts one after the other, and `pages.rs`, a slice with part, name, title and length of each.
 pub fn pack() -> io::Result<()> {
     let docs = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../docs");
     println!("cargo::rerun-if-changed={}", docs.display());
@@ -20,7 +20,7 @@ pub fn pack() -> io::Result<()> {
             part = heading;
         }
         let link = line.strip_prefix("- [").and_then(|row| row.split_once("](")?.1.strip_suffix(".md)"));
-        // Pages outside of the folder are for readers of the repository.
+        // Pages outside the folder are for readers of the repository.
         let Some(name) = link.filter(|name| !name.starts_with("../")) else { continue };
         let text = read(&docs.join(name).with_extension("md"))?;
         let title = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default();

@@ -29,7 +29,7 @@ fn main() -> std::process::ExitCode {
     run()
 }
 
-// By itself: what the compiler prepares for it at its beginning is after the check.
+// Not inlined: the code that the compiler puts at its beginning must run after the check.
 #[inline(never)]
 fn run() -> std::process::ExitCode {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

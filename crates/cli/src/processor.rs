@@ -1,14 +1,15 @@
-//! A processor without the instructions that the program was compiled to (`.cargo/config.toml`).
+//! Checks that the processor has the instruction sets that the program was compiled for (`.cargo/config.toml`).
 //!
-//! It would end the program at the first of them. The check runs before anything else and has none itself: it compares
-//! masks, and calls only the standard library, which is compiled for any x86-64 processor.
-#![allow(unsafe_code, reason = "the processor is asked")]
+//! Without the check, the first missing instruction would end the program. It runs before anything else and must not
+//! need these sets itself: it compares masks, and calls only the standard library, which is compiled for any x86-64
+//! processor.
+#![allow(unsafe_code, reason = "CPUID")]
 
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::io::{Write as _, stderr};
 use std::process::exit;
 
-/// A set of instructions: its name, and its bits in a register of CPUID; 0 if the program was not compiled to it.
+/// An instruction set: its name, and its bit in a register of CPUID; 0 if the program was not compiled for it.
 type Row = (&'static str, u32);
 
 macro_rules! rows {
@@ -21,7 +22,7 @@ macro_rules! rows {
 const BASIC: &[Row] = rows!(
     "sse3": 0, "ssse3": 9, "fma": 12, "sse4.1": 19, "sse4.2": 20, "movbe": 22, "popcnt": 23, "avx": 28, "f16c": 29
 );
-/// The same register: the operating system keeps the registers of AVX.
+/// The same register: the operating system saves the registers of AVX.
 const SYSTEM: &[Row] = &[("osxsave", if cfg!(target_feature = "avx") { 1 << 27 } else { 0 })];
 /// Leaf 7, EBX.
 const EXTENDED: &[Row] = rows!("bmi1": 3, "avx2": 5, "bmi2": 8);
@@ -38,10 +39,10 @@ const fn all(rows: &[Row]) -> u32 {
     mask
 }
 
-/// What each register must have.
+/// The bits that each register must have.
 const NEEDED: [u32; 3] = [all(BASIC) | all(SYSTEM), all(EXTENDED), all(AMD)];
 
-/// Ends the program with a message if the processor lacks instructions that the program has.
+/// Ends the program with a message if the processor lacks instructions that the program uses.
 pub fn check() {
     let found = registers();
     if !is_enough(found) {
@@ -49,7 +50,7 @@ pub fn check() {
     }
 }
 
-/// What this processor has: the three registers.
+/// The three registers of this processor.
 #[inline(always)]
 fn registers() -> [u32; 3] {
     // SAFETY: every x86-64 processor has CPUID.
@@ -66,15 +67,15 @@ const fn is_enough([basic, extended, amd]: [u32; 3]) -> bool {
     (NEEDED[0] & !basic) | (NEEDED[1] & !extended) | (NEEDED[2] & !amd) == 0
 }
 
-/// Says which instructions are missing. No text is formatted: that code may have them.
+/// Reports the missing instruction sets. Formats no text: the formatting code may use them.
 #[cold]
 #[inline(never)]
 fn refuse([basic, extended, amd]: [u32; 3]) -> ! {
     let print = |text: &str| {
-        // Without standard error there is nobody to read it.
+        // Nobody reads it if standard error is closed.
         let _ = stderr().write_all(text.as_bytes());
     };
-    print("error: this processor lacks instructions that this build of warpwright has:");
+    print("error: this processor lacks instructions that this build of warpwright uses:");
     for (rows, found) in [(BASIC, basic), (SYSTEM, basic), (EXTENDED, extended), (AMD, amd)] {
         for (name, bits) in rows {
             if found & bits != *bits {
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bits_are_those_of_the_instructions() {
+    fn each_instruction_set_has_its_bit() {
         let found = registers();
         assert!(is_enough(found), "this program runs: {found:x?}");
         let without = |at: usize, bit: u32| {
@@ -101,7 +102,7 @@ mod tests {
             !is_enough(fewer)
         };
         assert_eq!(without(0, 12), cfg!(target_feature = "fma"));
-        assert_eq!(without(0, 27), cfg!(target_feature = "avx"), "the system keeps no registers of AVX");
+        assert_eq!(without(0, 27), cfg!(target_feature = "avx"), "the system does not save the registers of AVX");
         assert_eq!(without(1, 5), cfg!(target_feature = "avx2"));
         assert_eq!(without(2, 5), cfg!(target_feature = "lzcnt"));
         assert!(!without(1, 16), "AVX-512 is not needed");

@@ -247,7 +247,7 @@ fn tables_are_one_piece_in_pipes() {
 }
 
 #[test]
-fn an_error_comes_without_figures_where_nothing_was_timed() {
+fn an_error_has_no_figures_if_nothing_was_timed() {
     let ran = common::run(&["run", "vectoradd", "--param", "n=1000", "--time", "kernels=99"]);
     assert_eq!((ran.status, &*ran.stdout), (2, ""), "{}", ran.stderr);
     let ran = common::run(&["run", "vectoradd", "--param", "n=1000", "--time", "kernels=0,99"]);

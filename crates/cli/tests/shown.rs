@@ -1,9 +1,9 @@
-//! Documents show what commands print: each command of a block that begins with `$ ` is run, and its standard output is
-//! the lines that follow it, whole. `…` on a line is any number of lines. Figures of the host and of the build, which
-//! are others each time, are compared as `#`: those of the lines that begin with `Simulated in` and `warpwright `.
+//! Documents show the output of commands: each line of a block that begins with `$ ` is run, and its whole standard
+//! output must be the lines that follow. A line `…` matches any number of lines. Figures of the host and the build, in
+//! lines that begin with `Simulated in` or `warpwright `, change with each run and are compared as `#`.
 //!
-//! `BLESS=1 cargo test -p warpwright --test all -- shown` renews lines of which only figures have changed. The text around
-//! them is to be read again.
+//! `BLESS=1 cargo test -p warpwright --test all -- shown` renews lines of which only figures have changed. Read the
+//! text around them again.
 
 use crate::common::{command, from, root};
 use std::fs;
@@ -44,7 +44,7 @@ fn shown(text: &str) -> Vec<Shown<'_>> {
             }
         }
     }
-    // A command without output is there to be called.
+    // A command without output is for the reader to run.
     all.retain(|shown| !shown.output.is_empty());
     all
 }
@@ -65,8 +65,8 @@ fn words(line: &str) -> String {
     line.split_whitespace().filter(|word| !is_figure(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of `printed` that are in the place of `expected`: lines between two `…` follow one another. Lines are equal
-/// if `form` makes the same of both. `Err` has the first part that is not there.
+/// The lines of `printed` that match `expected`. Lines between two `…` must be consecutive. Two lines match if `form`
+/// is equal for both. `Err` holds the first part without a match.
 fn placed(expected: &[&str], printed: &str, form: fn(&str) -> String) -> Result<Vec<String>, String> {
     let is_gap = |line: &&str| ["…", "..."].contains(&line.trim());
     let printed: Vec<&str> = printed.lines().collect();
@@ -78,7 +78,7 @@ fn placed(expected: &[&str], printed: &str, form: fn(&str) -> String) -> Result<
     for (i, part) in parts.iter().enumerate() {
         let size = part.len();
         let (is_first, is_last) = (i == 0, i + 1 == parts.len());
-        // The first part begins the output unless a gap does, the last one ends it.
+        // The first part must begin the output and the last one end it; next to a gap these are empty.
         let mut places = 0..=rest.len().saturating_sub(size);
         let at = places.find(|&at| {
             (at == 0 || !is_first)
@@ -93,14 +93,14 @@ fn placed(expected: &[&str], printed: &str, form: fn(&str) -> String) -> Result<
     Ok(found)
 }
 
-/// All documents that the program's user reads.
+/// All documents in `folder` and its subfolders.
 fn documents(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let found = entries.flat_map(|path| if path.is_dir() { documents(&path) } else { vec![path] });
     found.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
 }
 
-/// An empty folder in which the checkout's folders are found, for commands that write files.
+/// An empty folder with links to folders of the checkout, for commands that write files.
 #[cfg(unix)]
 fn workplace() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -144,7 +144,7 @@ fn commands_print_what_documents_show() {
     assert!(commands >= 6, "{commands}");
 }
 
-/// The README's commands without output end well, too.
+/// The README's commands without output succeed, too.
 #[test]
 fn the_readmes_commands_work() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
@@ -159,7 +159,7 @@ fn the_readmes_commands_work() {
 }
 
 #[test]
-fn what_is_not_printed_is_found() {
+fn lines_that_are_not_printed_are_found() {
     let printed = "a 1\nb\nc\nd\nSimulated in 0.1 s with 4 MiB\n";
     let missing = |expected: &[&str]| placed(expected, printed, masked).err();
     assert_eq!(missing(&["a 1", "b", "c", "d", "Simulated in 7 s with 51 MiB"]), None);
@@ -175,9 +175,9 @@ fn what_is_not_printed_is_found() {
     assert_eq!(placed(&["a 2", "b", "…"], printed, words).unwrap(), ["a 1", "b", "…"]);
 }
 
-/// The messages that a page shows are those about the page's own example with the mistakes in it.
+/// Pages show the messages that their own examples give once the mistakes are in them.
 #[test]
-fn mistakes_in_examples_are_answered_as_shown() {
+fn mistakes_in_examples_have_the_messages_shown() {
     let folder = tempfile::tempdir().unwrap();
     for (page, file, command_line, first, mistakes) in [
         (

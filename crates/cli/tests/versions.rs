@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A kernel that adds up words of shared memory, a `distance` apart in a warp: a power of two from two on is a conflict.
+/// A kernel that adds up words of shared memory, 1 << `shift` bytes apart in a warp: a shift above 2 causes bank
+/// conflicts.
 fn kernel(name: &str, shift: u32, further: &str) -> String {
     format!(
         "
@@ -42,8 +43,8 @@ again:
     )
 }
 
-/// A folder with three versions of a kernel, of which the second has no conflicts and the third an instruction more, and
-/// launch files.
+/// A folder with launch files and three versions of a kernel: the second has no conflicts, the third also has one more
+/// instruction.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -73,7 +74,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Words of a command, of which those that name a file get its path.
+    /// Words of a command, with file names replaced by their paths.
     fn words(&self, words: &str) -> Vec<String> {
         let named = |word: &str| -> String {
             let (option, files) = word
@@ -112,7 +113,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// The parts of the change in cycles are all of it.
+/// The parts of the change in cycles add up to it.
 fn check_account(changes: &Value, before: f64, after: f64) {
     let slots = changes["issue_slots"].as_array().unwrap();
     let sum: f64 = slots.iter().map(|slots| slots["cycles"].as_f64().unwrap()).sum();
@@ -136,7 +137,7 @@ fn a_run_is_compared_with_an_earlier_one() {
     let gone = &changes["causes_gone"][0];
     assert_eq!(gone["rule"], "bank_conflicts", "{changes}");
     assert_eq!(changes["causes_gone"][0], before["diagnosis"]["causes"][0]);
-    // The line whose slots changed most, and the one that is another one now.
+    // The line whose slots changed most, and the line that was replaced.
     let lines = changes["kernels"][0]["lines"].as_array().unwrap();
     let line = |text: &str| lines.iter().find(|line| line["text"].as_str().unwrap().starts_with(text)).unwrap();
     // It waits for the load with the conflicts.
@@ -197,7 +198,7 @@ fn a_wrong_baseline_is_refused() {
         ("run v1.toml --baseline object.json", "not the report of a run"),
         ("run v1.toml --baseline compared.json", "the results of a comparison"),
         ("run v1.toml --baseline v1.ptx", "not JSON of a report"),
-        ("run v1.toml --baseline part.json", "did not come to its end"),
+        ("run v1.toml --baseline part.json", "did not finish"),
         ("run v1.toml --baseline before.json --gpu v100 --any-architecture", "is of rtx2060s, and the run is on v100"),
         ("run v1.toml --baseline before.json --core functional", "core functional has no time"),
         ("run v1.toml --baseline before.json --json=before.json", "before.json"),
@@ -234,7 +235,7 @@ fn modules_are_columns() {
     assert!(new.iter().any(|line| line["text"].as_str().unwrap().starts_with("sqrt")), "{new:?}");
     assert!(text.contains("Changes from v1.ptx to v2.ptx") && text.contains("Changes from v1.ptx to v3.ptx"), "{text}");
     let page = read(&folder.path("compared.html"));
-    assert!(page.contains("v2.ptx against v1.ptx") && page.contains("Gone: "), "the page says what changed");
+    assert!(page.contains("v2.ptx against v1.ptx") && page.contains("Gone: "), "the page has the changes");
     // With several machines each version is compared with the first on the same one.
     let compared = common::json(&folder.succeed("compare v1.toml --module v1.ptx,v2.ptx --cores inorder,ghost --json"));
     let columns = compared["columns"].as_array().unwrap();

@@ -1,5 +1,5 @@
-//! The tables in `docs/gpus.md` say what the schema says. Renew them with `BLESS=1`. `docs/from-accel-sim.md` pairs options
-//! with the keys that the importer reads from them.
+//! The tables in `docs/gpus.md` agree with the schema. Renew them with `BLESS=1`. `docs/from-accel-sim.md` pairs
+//! options with the keys that the importer reads from them.
 
 use config::schema::{self, KEYS, Key, ValueKind};
 use kit::text::with_section;

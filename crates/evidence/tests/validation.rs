@@ -81,7 +81,7 @@ fn descriptions_made_of_measurements_agree_with_them() {
 
 /// The first screen of the README has the accuracy that the pages have.
 #[test]
-fn the_readme_says_what_the_pages_say() {
+fn the_readme_agrees_with_the_pages() {
     let read =
         |name: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)).unwrap();
     let readme = read("README.md");

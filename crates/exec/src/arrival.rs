@@ -1,4 +1,4 @@
-//! The state of an `mbarrier`, and what arrivals and bytes do to it.
+//! The state of an `mbarrier`, and the effect of arrivals and bytes on it.
 //!
 //! Two layouts, found by compiling each form of the PTX instructions.
 //!
@@ -28,7 +28,7 @@ use kit::text::counted;
 
 /// The parity of the phase, in the upper word.
 pub const PARITY: u32 = 1 << 31;
-/// From this a phase's arrivals are counted down, in PTX and on sm_90. A phase expects fewer.
+/// Counts of arrivals are subtracted from this in PTX and on sm_90. A phase expects fewer.
 pub const MOST_ARRIVALS: u32 = 1 << 20;
 /// The lowest bit of the pending arrivals, in the upper word.
 pub const PENDING_AT: u32 = 11;
@@ -40,7 +40,7 @@ pub(crate) struct State {
     expected: u32,
     /// Arrivals that this phase still expects.
     pub pending: u32,
-    /// Bytes that it still expects: negative if bytes have come before they were expected.
+    /// Bytes that it still expects: negative if bytes arrived before they were expected.
     pub bytes: i32,
     /// Parity of the phase.
     pub odd: bool,
@@ -66,8 +66,8 @@ impl State {
         expected << 1 | (bytes as u64 & 0x1f_ffff) << 22 | pending << 43 | u64::from(odd) << 63
     }
 
-    /// The state after `bytes` more are expected (fewer if negative), then `count` arrivals, which do not come in later
-    /// phases if `drops`.
+    /// The state after the phase expects `bytes` more (fewer if negative) and `count` threads arrive. With `drops`,
+    /// later phases expect `count` fewer arrivals.
     pub fn after(self, count: u32, bytes: i64, drops: bool) -> Result<Self, String> {
         let Self { expected, pending, .. } = self;
         let sum = i64::from(self.bytes) + bytes;
@@ -98,11 +98,11 @@ pub enum MbarrierOp {
     Arrive,
     /// The same, by threads that do not arrive in later phases.
     ArriveDrop,
-    /// Bytes have come.
+    /// Bytes have arrived.
     Complete,
 }
 
-/// What an instruction does to a barrier, except for [`MbarrierOp::Exchange`].
+/// An operation on a barrier with its counts, except for [`MbarrierOp::Exchange`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     pub op: MbarrierOp,
@@ -111,10 +111,10 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// The state after it.
+    /// The state of the barrier after it.
     ///
     /// # Errors
-    /// The counts have no such state.
+    /// A count is out of range.
     pub fn apply(self, word: u64) -> Result<u64, String> {
         let Self { op, count, bytes } = self;
         let after = match op {
@@ -131,7 +131,7 @@ impl Arrival {
     }
 }
 
-/// Bytes that come to an `mbarrier`.
+/// Bytes for an `mbarrier`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arriving {
     /// Rank of the CTA whose barrier it is; 0 without a cluster.
@@ -142,7 +142,7 @@ pub(crate) struct Arriving {
 }
 
 impl Arriving {
-    /// What they do to it.
+    /// The arrival of the bytes as an operation on the barrier.
     pub fn arrival(self) -> Arrival {
         Arrival { op: MbarrierOp::Complete, count: 0, bytes: self.bytes }
     }
@@ -151,7 +151,7 @@ impl Arriving {
 /// An arrival at a barrier of another CTA of the cluster, on its way there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mail {
-    /// The access that it belongs to: the rank of its CTA, and the number of its stream.
+    /// The access that it belongs to: the rank of the accessing CTA, and the message of its stream.
     pub of: (u8, MessageId),
     pub arrival: Arrival,
     /// The barrier's address, as its CTA has it.
@@ -183,7 +183,7 @@ mod tests {
 
     /// Machine code computes `(2^20 - n) << 1` and `(2^20 - n) << 11` as the words of a new barrier.
     #[test]
-    fn the_words_of_a_new_barrier_are_those_of_compiled_code() {
+    fn a_new_barrier_has_the_words_of_compiled_code() {
         for n in [1, 2, 256, MOST_ARRIVALS - 1] {
             let r = MOST_ARRIVALS - n;
             let word = u64::from(r << 1) | u64::from(r << 11) << 32;
@@ -202,11 +202,11 @@ mod tests {
         assert_eq!((all.pending, all.bytes, all.odd, State::of(all.word())), (0, -32, false, all));
         let next = all.after(0, 32, false).unwrap();
         assert_eq!(next, State { odd: true, ..State::new(2) });
-        assert_eq!(next.after(0, 0, false), Ok(next), "nothing comes");
+        assert_eq!(next.after(0, 0, false), Ok(next), "nothing arrives");
     }
 
     #[test]
-    fn those_that_drop_are_expected_no_more() {
+    fn threads_that_drop_are_not_expected_again() {
         let state = State::new(3).after(1, 0, true).unwrap().after(1, 0, false).unwrap();
         assert!(!state.odd, "the phase still expects three");
         let next = state.after(1, 0, false).unwrap();

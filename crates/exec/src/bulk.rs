@@ -36,9 +36,9 @@ pub struct BulkCopy {
 pub(crate) struct Operands {
     /// The address in global memory; unused between shared memories.
     global: u64,
-    /// The source in shared memory, if that is the source.
+    /// The source, if it is in shared memory.
     shared: u64,
-    /// Who receives the data in shared memory, if it comes there.
+    /// The receivers, if the destination is in shared memory.
     to: Option<Receivers>,
     size: u32,
 }

@@ -120,7 +120,7 @@ struct Member {
     live: u32,
     /// Threads among them that have not arrived at the barrier.
     missing: u32,
-    /// Arrivals at its barriers since it last took its memory back.
+    /// Arrivals at its barriers since it last took back its memory.
     mail: Vec<Mail>,
 }
 
@@ -133,8 +133,8 @@ struct Cluster {
 /// The clusters of which a CTA is resident.
 #[derive(Debug, Default)]
 pub(crate) struct Clusters {
-    /// The access that is performed, if arrivals at barriers of other CTAs are to take time: the rank of its CTA, and its
-    /// number.
+    /// The access that is being performed, if its arrivals at barriers of other CTAs take time: the rank of its CTA and
+    /// its message.
     pub sending: Option<(u8, MessageId)>,
     resident: BTreeMap<(KernelId, u64), Cluster>,
 }

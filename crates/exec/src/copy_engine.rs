@@ -1,4 +1,4 @@
-//! Instructions of the copy engine: their start and end, who receives their data, and accesses to bytes of memory.
+//! Instructions of the copy engine: their start and end, the receivers of their data, and accesses to bytes of memory.
 
 use crate::access::{self, Spaces};
 use crate::atomic::modify;
@@ -23,7 +23,7 @@ pub(crate) enum Ends {
     Started,
 }
 
-/// A transfer that has started: the barriers to which bytes come at its end.
+/// A transfer that has started: the barriers that count its bytes at its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Started {
     pub barriers: Vec<Arriving>,
@@ -65,7 +65,7 @@ pub(crate) struct Engine<'a, 'b, 'm> {
 
 /// An instruction that starts a copy in each of its lanes.
 pub(crate) trait Copies {
-    /// A lane's copy, which is possible.
+    /// A lane's copy, after its checks.
     type Copy;
 
     fn kind(&self) -> TransferKind;
@@ -73,11 +73,11 @@ pub(crate) trait Copies {
     /// The warp executes it once, not each lane.
     fn is_once(&self) -> bool;
 
-    /// Checks the operands of the engine's lane. Appends to `transfer` the lane's accesses, to `barriers` the barrier to
-    /// which its bytes come.
+    /// Checks the operands of the engine's lane. Appends the lane's accesses to `transfer`, and the barriers that count
+    /// its bytes to `barriers`.
     ///
     /// # Errors
-    /// The copy is impossible.
+    /// An operand is invalid.
     fn prepare(
         &self,
         file: &Lanes<'_>,
@@ -264,11 +264,11 @@ impl Engine<'_, '_, '_> {
         Ok(())
     }
 
-    /// The CTAs that receive data at the shared `address`: those of the mask `ctas` of a multicast, or the one whose
-    /// address it is. Notes them in `transfer`.
+    /// The CTAs that receive data at the shared `address`: all CTAs in the mask `ctas` of a multicast, or without a
+    /// mask the CTA that has the address. Adds them to `transfer`.
     ///
     /// # Errors
-    /// One of them is not in the cluster.
+    /// The address or a CTA is outside the cluster, or the mask is empty.
     pub fn receivers(&self, address: u32, ctas: Option<u16>, transfer: &mut Transfer) -> Result<Receivers, Stop> {
         let (rank, within) = located(self.m, address.into(), "the destination of a copy", self.mask())?;
         let cluster = self.m.cluster;
@@ -283,11 +283,11 @@ impl Engine<'_, '_, '_> {
         Ok(Receivers { ranks, offset: offset(within) })
     }
 
-    /// Notes that `bytes` come to the barrier at the shared `address`: of each CTA in the mask `ctas` of a multicast, or
-    /// of the one whose address it is.
+    /// Adds `bytes` for the barrier at the shared `address`: in each CTA of the mask `ctas` of a multicast, or without
+    /// a mask in the CTA that has the address.
     ///
     /// # Errors
-    /// There can be no barrier.
+    /// The address is outside the cluster or misaligned.
     pub fn arriving(
         &self,
         (address, bytes): (u32, u32),

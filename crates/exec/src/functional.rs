@@ -278,7 +278,7 @@ fn pass_cluster(state: &mut DeviceState, stream: &mut LiveStream, waiting: &mut 
     wake(stream, waiting)
 }
 
-/// Continues the warps that the stream has woken. Whether there are any.
+/// Continues the warps that the stream has woken. Returns whether any were woken.
 fn wake(stream: &mut LiveStream, waiting: &mut [Waiting]) -> bool {
     let woken = std::iter::from_fn(|| stream.take_woken());
     woken.inspect(|warp| waiting[warp.index()] = Waiting::No).count() > 0

@@ -136,8 +136,8 @@ impl Mbarrier {
     }
 }
 
-/// Sends an arrival at the barrier at `address` on its way, if that is another CTA's and arrivals take time. Whether it
-/// did.
+/// Sends an arrival to the barrier at `address`, if it is another CTA's and arrivals take time. Returns whether it was
+/// sent.
 fn post(m: &mut Spaces<'_, '_>, address: u64, arrival: Arrival, pc: Pc) -> bool {
     let (Some(place), Some(peers)) = (m.cluster, &mut m.peers) else { return false };
     let (Some(of), Some((rank, address))) = (peers.sending, place.resolve(address)) else { return false };
@@ -150,10 +150,10 @@ fn post(m: &mut Spaces<'_, '_>, address: u64, arrival: Arrival, pc: Pc) -> bool 
     true
 }
 
-/// An arrival at the barrier at `address`.
+/// Performs an arrival at the barrier at `address`.
 ///
 /// # Errors
-/// The counts have no such state.
+/// A count is out of range.
 pub(crate) fn arrive(shared: &mut SharedMemory, address: u64, arrival: Arrival) -> Result<(), String> {
     let Some(w) = shared.window_mut(address, BYTES).filter(|_| address.is_multiple_of(BYTES)) else { return Ok(()) };
     let word = w.word(address);
@@ -249,7 +249,7 @@ impl Wait {
     }
 }
 
-/// Bytes of a transfer have come to a barrier. It may have been invalidated; a count beyond its range stays.
+/// Counts bytes of a transfer at a barrier. It may have been invalidated; a count out of range leaves it unchanged.
 pub(crate) fn complete(shared: &mut SharedMemory, arriving: Arriving) {
     let _ = arrive(shared, arriving.address.into(), arriving.arrival());
 }

@@ -164,7 +164,7 @@ pub enum Op {
     Isspacep {
         d: Pred,
         space: Space,
-        /// For shared memory: an address in any CTA of the cluster counts, not only in the own CTA.
+        /// For shared memory: whether an address in any CTA of the cluster counts, not only in the own CTA.
         of_cluster: bool,
         a: Reg,
     },

@@ -54,7 +54,7 @@ pub struct LiveStream {
     transfers: Vec<Pending>,
     /// Bytes for barriers of other CTAs of the cluster, to be sent in the exchange.
     arrivals: Vec<(ClusterPlace, Arriving, MessageId)>,
-    /// Arrivals of other CTAs that their barriers refuse: why.
+    /// Messages about arrivals of other CTAs that the barriers refuse.
     refused: Vec<String>,
     next_message: u32,
     next_transfer: u32,
@@ -95,8 +95,8 @@ enum WaitingKind {
     Reduction(usize),
     /// The arrival of this number in [`LiveStream::arrivals`].
     Arrival(usize),
-    /// An instruction of another CTA, at the PC, whose arrival has this number in [`LiveStream::refused`]; a warp of the
-    /// barrier's CTA.
+    /// The arrival of this number in [`LiveStream::refused`], of an instruction of another CTA at the PC; the warp is
+    /// one of the barrier's CTA.
     Refused(WarpSlot, Pc, usize),
 }
 
@@ -307,7 +307,7 @@ impl WarpStream for LiveStream {
         self.take_shared(shared, slot);
         let done = self.advance(Device::Alone(shared), slot, context, out, |_| ());
         self.lend_shared(shared, slot);
-        // Others do not wait for the exchange with their arrivals.
+        // Arrivals of other CTAs request no exchange, in which the warp would be woken.
         self.wants_peers |= out.at_mbarrier && self.waits_in_cluster();
         done
     }
@@ -762,7 +762,7 @@ impl LiveStream {
         let Self { warps, ctas, reader, unused, .. } = self;
         let warp = &mut warps[slot.index()];
         let cta = &mut ctas[warp.cta as usize];
-        // The timing model sends accesses only: what others do to barriers takes effect at once.
+        // The timing model delivers accesses only: other arrivals at barriers take effect at once.
         let is_access = |launch: &Launch| launch.kernel.program.insts()[pc.index()].traits.mem.is_some();
         let cluster = cta.cluster.as_ref().filter(|_| shared.launch(warp.launch).is_some_and(is_access));
         shared.clusters.sending = cluster.map(|cluster| (cluster.place.rank as u8, message));

@@ -38,7 +38,7 @@ pub(crate) struct Copy {
     place: Place,
     /// The source in shared memory, of a copy that is not a load.
     shared: u64,
-    /// Who receives the data of a load.
+    /// The receivers of a load.
     to: Option<Receivers>,
 }
 

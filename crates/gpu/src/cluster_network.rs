@@ -4,9 +4,9 @@
 //!  SM ─► request port ─► latency / 2 ─► request port ─► shared memory of the other SM
 //!  SM ◄─ reply port ◄─── latency / 2 ◄─ reply port ◄────────────┘
 //! ```
-//! Each SM has four ports, in and out for requests and for replies, which each pass a number of bytes a cycle, packet
-//! after packet. SMs hand their requests over at the end of a window; the network times each by its cycle, and both ends
-//! know the cycle of its arrival before they simulate that, as long as half the latency is not shorter than a window.
+//! Each SM has four ports, in and out for requests and for replies. A port passes a number of bytes per cycle, one
+//! packet after the other. SMs hand over their requests at the end of a window, and the network times each by its
+//! cycle. Both ends know the cycle of an arrival before they simulate it, if half the latency is at least a window.
 //!
 //! - D-CN1: a reply leaves the other SM with the arrival of the request; its shared memory takes no time and no banks.
 //! - D-CN2: ports serve requests in the order of their cycles at the sender, replies in the order of their requests.
@@ -29,23 +29,23 @@ pub struct PeerRequest {
     pub to: u8,
     /// Bytes of data there and back.
     pub bytes: [u32; 2],
-    /// What the other CTA's stream is to be given.
+    /// The message for the other CTA's stream.
     pub message: MessageId,
-    /// What the SM is to be given with the reply; none if it expects none.
+    /// The token that the SM gets with the reply; `None` without a reply.
     pub token: Option<u32>,
 }
 
-/// What an SM gets from the network.
+/// An event that the network brings to an SM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names of the fields say it")]
 pub enum PeerEvent {
-    /// A request has arrived for one of its CTAs, by a CTA of rank `from`.
+    /// A request of the CTA of rank `from` has arrived for one of its CTAs.
     Arrived { to: ClusterMember, from: u8, message: MessageId },
-    /// The reply to its request with this token has.
+    /// The reply to its request with this token has arrived.
     Replied { token: u32 },
 }
 
-/// A load of an SM's copy engine whose data come to other CTAs of the cluster too.
+/// A load of an SM's copy engine that other CTAs of the cluster receive too.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names of some fields say it all")]
 pub struct Multicast {
@@ -58,7 +58,7 @@ pub struct Multicast {
     pub requests: u32,
 }
 
-/// When a request arrives, and where, and when its reply does.
+/// The SM at which a request arrives, and the cycles in which it and its reply arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
     pub sm: usize,
@@ -105,7 +105,8 @@ impl ClusterNetwork {
         self.places.get(&cta).copied()
     }
 
-    /// Times a request of `sm`. Those of a window come in the order of their cycles. None if no such CTA has started.
+    /// Times a request of `sm`; `None` if the CTA has not started. Called for the requests of a window in the order of
+    /// their cycles.
     pub fn route(&mut self, sm: usize, request: &PeerRequest) -> Option<Route> {
         let to = self.sm_of(ClusterMember { rank: request.to, ..request.from })?;
         let latency = Cycle::from(self.parameters.latency_cycles());
@@ -123,7 +124,7 @@ impl ClusterNetwork {
     }
 }
 
-/// A packet of `cycles` comes to a port at `at`: when it has passed.
+/// Passes a packet of `cycles` that arrives at a port at `at`. Returns the cycle in which it has passed.
 fn pass(free_at: &mut Cycle, at: Cycle, cycles: Cycle) -> Cycle {
     *free_at = at.max(*free_at) + cycles;
     *free_at
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_alone_takes_the_latency_and_its_bytes() {
+    fn a_single_access_takes_the_latency_and_its_bytes() {
         let mut network = network();
         let route = network.route(0, &request(1000, 0, 3, [0, 4]));
         assert_eq!(route, Some(Route { sm: 6, arrived: 1051, replied: 1103 }), "a cycle at each end");

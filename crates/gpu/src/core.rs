@@ -168,13 +168,13 @@ pub trait Core: Send {
         Vec::new()
     }
 
-    /// A multicast comes to CTA `to`, by a number of replies of the memory system. Returns the token that they are to
-    /// have.
+    /// CTA `to` is going to receive a multicast, as a number of replies of the memory system. Returns the token for
+    /// these replies.
     fn receive_multicast(&mut self, _to: ClusterMember, _multicast: &Multicast) -> u32 {
         0
     }
 
-    /// The network of clusters brings this in cycle `at`, which has not been ticked.
+    /// The network of clusters brings `event` in cycle `at`, which has not been ticked.
     fn receive_from_peer(&mut self, _at: Cycle, _event: PeerEvent) {}
 
     /// All waiting operations of all cores have been performed: the warps that waited for them continue from cycle

@@ -32,9 +32,8 @@ impl AnySnapshot {
         t.group("crossbar.replies", &self.memory.replies);
         t.cache("l2", &self.memory.l2);
         let busiest = self.memory.l2_slices.0.iter().max().copied().unwrap_or(0);
-        let about =
-            "Reads and writes in the slice that has most; `l2.accesses` over the number of slices if they are equal.";
-        // No count: it does not add up over intervals.
+        let about = "Reads and writes of the busiest slice; `l2.accesses` over the number of slices if all are equal.";
+        // A ratio, because it does not add up over intervals.
         t.put("l2.busiest_slice", "requests", about, Value::ratio(busiest, 1, 1.0));
         t.group("partition", &self.memory.partitions);
         dram(&mut t, self, gpu);
@@ -139,7 +138,7 @@ fn dram(t: &mut Table, s: &AnySnapshot, gpu: &GpuConfig) {
     let bytes = |dram: &DramCounters| (dram.read_commands + dram.write_commands) * burst;
     t.count("dram.bytes", "bytes", "Bytes read and written.", bytes(dram));
     let busiest = s.memory.dram_channels.0.iter().max().copied().unwrap_or(0);
-    let about = "Bytes read and written by the channel that has most; `dram.bytes` over the number of channels if they are equal.";
+    let about = "Bytes of the busiest channel; `dram.bytes` over the number of channels if all are equal.";
     t.put("dram.busiest_channel", "bytes", about, Value::ratio(busiest * burst, 1, 1.0));
     let seconds = s.kernel_cycles() as f64 / (gpu.clocks.core_mhz * 1e6);
     t.put(

@@ -28,9 +28,9 @@
 //!    Until then no stream steps.
 //! 5. **Asynchronous work**: an instruction that starts a transfer ([`DynInst::transfer`]) moves its data when it
 //!    executes. The timing model says when the last byte has arrived ([`WarpStream::transferred`]): the stream
-//!    then completes the `mbarrier` of the transfer, which nobody has seen complete before. In the same way accesses to
-//!    other CTAs' shared memory ([`DynInst::peers`]) are performed in the exchange, but arrivals at their barriers take
-//!    effect when the timing model has delivered them ([`WarpStream::delivered`]).
+//!    then completes the `mbarrier` of the transfer, which no thread has seen complete before. In the same way accesses
+//!    to other CTAs' shared memory ([`DynInst::peers`]) are performed in the exchange, but arrivals at their barriers
+//!    take effect when the timing model has delivered them ([`WarpStream::delivered`]).
 //! 6. A wait at an `mbarrier` whose phase has not completed holds its warp ([`DynInst::held`]) until
 //!    [`WarpStream::take_woken`] returns it. The timing model asks after each call that may complete a phase:
 //!    `step`, `transferred`, `exchange` and `take_back`.
@@ -77,7 +77,7 @@ pub enum TransferKind {
 }
 
 impl TransferKind {
-    /// Whether the thread's bulk group is complete at its end, not an `mbarrier`: it writes global memory.
+    /// Whether its end completes the thread's bulk group instead of an `mbarrier`: it writes global memory.
     pub const fn is_by_group(self) -> bool {
         matches!(self, Self::SharedToGlobal | Self::SharedReduction)
     }
@@ -95,15 +95,15 @@ pub struct Transfer {
     pub runs: Vec<(u64, u32)>,
     /// Bytes of shared memory that it accesses, including parts of a box outside the tensor.
     pub shared_bytes: u32,
-    /// CTAs of the cluster other than the own one that receive these bytes, by rank, a bit each.
+    /// Other CTAs of the cluster that receive these bytes, by rank, a bit each.
     pub others: u16,
-    /// If these receive them from global memory, the own CTA, and what [`WarpStream::delivered`] is to be given when each
-    /// of them has all.
+    /// If they receive them from global memory: the own CTA, and the message for [`WarpStream::delivered`] when one of
+    /// them has received all bytes.
     pub multicast: Option<(ClusterMember, MessageId)>,
 }
 
 kit::id! {
-    /// A message to another CTA of the cluster, by a number of the sender's stream.
+    /// A message to other CTAs of the cluster: a number in the sender's stream.
     pub struct MessageId(u32);
 }
 
@@ -114,7 +114,7 @@ pub struct PeerAccesses {
     pub from: ClusterMember,
     /// Rank of each CTA whose memory is accessed, and the bytes of the 32-byte segments there.
     pub to: Vec<(u8, u32)>,
-    /// What [`WarpStream::delivered`] is to be given in each of them.
+    /// The message for [`WarpStream::delivered`] in each of them.
     pub message: MessageId,
 }
 
@@ -171,7 +171,7 @@ pub struct DynInst {
     pub at_mbarrier: bool,
     /// Asynchronous work that the instruction starts. The caller of the step takes it.
     pub transfer: Option<Box<Transfer>>,
-    /// What it accesses of other CTAs of the cluster; none of an instruction that starts a transfer.
+    /// Its accesses to other CTAs of the cluster; `None` for an instruction that starts a transfer.
     pub peers: Option<Box<PeerAccesses>>,
 }
 
@@ -347,15 +347,15 @@ pub trait WarpStream: Send {
     /// Takes it back, when all waiting operations of all streams have been performed. Barriers of clusters complete.
     fn take_back(&mut self, _shared: &mut Self::Shared) {}
 
-    /// All bytes of a transfer have arrived in cycle `now`, or, if they go to shared memory of other CTAs from shared
-    /// memory, have left for them: its `mbarrier` counts them, or the others' when they are
-    /// [`delivered`](WarpStream::delivered). Returns the latter ones.
+    /// All bytes of a transfer have arrived in cycle `now`: its `mbarrier` counts them. If a transfer goes from shared
+    /// memory to other CTAs, its bytes have left: the other `mbarrier` counts them when they are
+    /// [`delivered`](WarpStream::delivered). Returns the accesses to other CTAs.
     fn transferred(&mut self, _transfer: TransferId, _now: Cycle) -> Option<Box<PeerAccesses>> {
         None
     }
 
-    /// The access or the multicast of the CTA of rank `from` with this message has arrived in cycle `now` at a CTA of the
-    /// same cluster, `to`: its arrivals and bytes come to the `mbarrier`. Its data have been moved in the exchange.
+    /// The access or multicast with this message, of the CTA of rank `from`, has arrived in cycle `now` at CTA `to` of
+    /// the same cluster: the `mbarrier` counts its arrivals and bytes. Its data have been moved in the exchange.
     fn delivered(&mut self, _to: ClusterMember, _from: u8, _message: MessageId, _now: Cycle) {}
 
     /// A warp that was held at an `mbarrier` or the barrier of its cluster and may be stepped again, each once. Its wait

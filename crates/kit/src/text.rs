@@ -160,10 +160,10 @@ pub fn with_section(page: &str, name: &str, body: &str) -> Result<String, String
     between(page, &format!("<!-- {name} -->\n"), &format!("<!-- end of {name} -->"), body)
 }
 
-/// `text` with `body` as all that is between the first `begin` and the `end` that follows it.
+/// `text` with `body` in place of the text between the first `begin` and the `end` that follows it.
 ///
 /// # Errors
-/// It has no such place.
+/// `begin` or `end` is missing.
 pub fn between(text: &str, begin: &str, end: &str, body: &str) -> Result<String, String> {
     let from = text.find(begin).map(|at| at + begin.len());
     match from.and_then(|from| Some((from, from + text[from..].find(end)?))) {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All files below `folder` whose names end so.
+/// Adds all files below `folder` with this end of their names.
 fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
@@ -23,7 +23,7 @@ fn stages(row: &str) -> Option<&str> {
 }
 
 #[test]
-fn drawn_timelines_are_those_of_tests() {
+fn drawn_timelines_are_in_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let (mut sources, mut pages) = (Vec::new(), Vec::new());
     for tests in ["crates/designs/tests", "crates/designs/src", "crates/sm/tests"] {

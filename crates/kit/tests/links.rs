@@ -103,8 +103,8 @@ fn what_leads_nowhere_is_found() {
     assert_eq!(broken(text, here), ["x.md", "#two", "nowhere.md", "#j"]);
 }
 
-/// `docs/SUMMARY.md`, which the book and the command `docs` are made from, lists the pages of its folder and those beside
-/// the README, each once.
+/// `docs/SUMMARY.md`, from which the book and the command `docs` are made, lists each page of its folder and of the
+/// root once.
 #[test]
 fn the_book_has_each_page_once() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

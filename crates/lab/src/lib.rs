@@ -18,7 +18,7 @@
 //! | `cores` | builds a machine of any design |
 //! | `checkpoint` | what is kept of a run between kernels, and the way back to it |
 //! | [`diagnosis`] | why a run takes the time it takes: roofs and rules |
-//! | [`changes`] | what changed between two runs of the same work |
+//! | [`changes`] | changes between two runs of the same work |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
 //! | `sampling` | what of a run is simulated in time, and what is inferred of the rest |
 //! | `simulation` | machine, launches, meter and monitor together |

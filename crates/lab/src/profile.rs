@@ -1,5 +1,5 @@
-//! Where the issue slots and the time of a run went, by static instruction: a profile as reports have it. One that is read
-//! back lacks energy, accesses to memory and latencies by level.
+//! Where the issue slots and the time of a run went, by static instruction: a profile as in reports. A profile that is
+//! read back lacks energy, accesses to memory and latencies by level.
 
 use crate::attribution::{self, ByEvent, InstructionEnergy, Parts, Prices};
 use crate::listing::{ListedInstruction, SourcePlace, TextLine, listing};
@@ -159,7 +159,7 @@ impl Serialize for Served {
 fn reasons<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(&'static str, u64)>, D::Error> {
     let known = |(reason, slots): (String, u64)| match Stall::ALL.iter().find(|stall| stall.name() == reason) {
         Some(stall) => Ok((stall.name(), slots)),
-        None => Err(D::Error::custom(format!("there is no stall reason `{reason}`"))),
+        None => Err(D::Error::custom(format!("unknown stall reason `{reason}`"))),
     };
     Vec::deserialize(deserializer)?.into_iter().map(known).collect()
 }

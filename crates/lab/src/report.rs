@@ -306,7 +306,7 @@ pub struct Report {
     /// Why it took the time it took; absent for cores that are not SMs or have no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Diagnosis>,
-    /// What changed from the run that it was compared with, if it was.
+    /// The changes from the baseline, if there is one.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub changes: Option<Changes>,
     /// Time and memory of the simulation on this machine.
@@ -320,7 +320,7 @@ impl Report {
     /// The report in the JSON that a run has written.
     ///
     /// # Errors
-    /// It is not the report of a run, or a part is damaged: what is wrong.
+    /// It is not the report of a run, or a part is damaged.
     pub fn read(json: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Head {

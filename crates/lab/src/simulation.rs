@@ -480,7 +480,7 @@ impl<'m> Simulation<'m> {
         self.statistics(&counted)
     }
 
-    /// The statistics of all that was `counted`.
+    /// The statistics of the `counted` events.
     fn statistics(&self, counted: &AnySnapshot) -> Stats {
         counted.statistics(counted.launch.cycles, &self.setup.gpu, self.meter.of_run(counted).as_ref())
     }

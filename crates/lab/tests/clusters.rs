@@ -143,7 +143,7 @@ const REMOTE: [(&str, ModuleCode<'_>); 2] = [
     ("machine code", ModuleCode::Binary(include_bytes!("../../lower/tests/data/sm_90/remote.cuda129.sm_90.cubin"))),
 ];
 
-/// The words that a kernel of `remote.ptx` leaves, and what is reported of it.
+/// The output words of a kernel of `remote.ptx`, and its report.
 fn run_remote(
     setup: &Setup,
     code: ModuleCode<'_>,
@@ -173,9 +173,9 @@ fn run_remote(
     Ok((bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect(), report))
 }
 
-/// Copies, stores, reductions and arrivals whose bytes and arrivals come to barriers of CTAs on other SMs.
+/// Copies, stores, reductions and arrivals that reach barriers of CTAs on other SMs.
 #[test]
-fn work_for_other_ctas_ends_at_their_barriers_alike_on_any_number_of_threads() {
+fn work_for_other_ctas_reaches_their_barriers_on_any_number_of_threads() {
     for (name, code) in REMOTE {
         for (kernel, threads, words, most) in remote::KERNELS {
             for size in [1, 2, 3, 8, 16].into_iter().filter(|size| *size <= most) {
@@ -195,7 +195,7 @@ fn work_for_other_ctas_ends_at_their_barriers_alike_on_any_number_of_threads() {
     }
 }
 
-/// Each CTA multiplies what it has written: the address in a descriptor is one of its own shared memory.
+/// Each CTA multiplies its own data: the address in a descriptor is in its own shared memory.
 #[test]
 fn matrix_groups_read_the_shared_memory_of_their_cta() {
     const MULTIPLY: &str = "
@@ -430,7 +430,7 @@ fn cycles(kernel: &str, (count, target, threads): (u32, u32, u32), latency: u32,
 
 /// A multicast reads the L2 once for all, and each receiver's port passes the bytes.
 #[test]
-fn a_multicast_is_read_once_and_comes_to_each_port() {
+fn a_multicast_is_read_once_and_passes_each_port() {
     let [together, alone] = [0, 1].map(|alone| timed("load", [20, alone], (4, 32), 180, 16).statistics);
     let counts = |name: &str| [&together, &alone].map(|statistics| statistics.number(name) as u64);
     let lines = 20 * 32768 / 128;

@@ -158,9 +158,9 @@ fn page() -> String {
     let [whole, part, refused, beyond] = counts;
     format!(
         "# PTX instructions\n\n\
-         This page lists what of PTX ISA 8.8 runs here, for users whose kernel is refused and for authors of kernels. Of \
-         the {} forms of {names} instructions, {whole} run with all their modifiers, {part} with some, and {refused} are \
-         refused. {beyond} are not applicable: they need a target newer than sm_{NEWEST_GPU}, for which there is no GPU \
+         This page shows which instructions of PTX ISA 8.8 run here, for users whose kernel is refused and for \
+         authors of kernels. Of the {} forms of {names} instructions, {whole} run with all their modifiers, {part} with \
+         some, and {refused} are refused. {beyond} are not applicable: they need a target newer than sm_{NEWEST_GPU}, for which there is no GPU \
          description. All forms in the table are checked as the manual says, whether they run or not: modifiers, types, \
          operands, `.version` and `.target`.\n\n\
          The test `ptx_page` of `lower` writes this page from the table that the checker reads \

@@ -166,8 +166,8 @@ impl MemorySystem {
         get(&mut self.replies).hand_over(cluster, gate);
     }
 
-    /// The crossbar delivers replies to reads of `sm` with `token` to other SMs as well, each with a token of its own;
-    /// to none any more if there are none. A read of the L2 and a packet of its slice serve all.
+    /// From now on the crossbar delivers replies to reads of `sm` with `token` to `others` too, each with its own
+    /// token; if `others` is empty, only to `sm`. One read of the L2 and one packet of its slice serve all.
     pub fn set_multicast(&mut self, sm: u16, token: u32, others: Vec<(u16, u32)>) {
         get(&mut self.replies).set_multicast(sm, token, others);
     }

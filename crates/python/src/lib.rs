@@ -13,8 +13,8 @@ mod sweep;
 
 use pyo3::prelude::*;
 
-/// In the file of a library that is compiled to instructions which older processors lack. `_processor.py` looks for it
-/// there: on such a processor no code of the library may run.
+/// Marks the file of a library that is compiled for instruction sets of newer processors. `_processor.py` looks for it
+/// in the file, because no code of the library may run on an older processor.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 #[used]
 static MARK: [u8; 43] = *b"warpwright is compiled to AVX2, FMA and BMI";

@@ -74,13 +74,13 @@ impl Outcome {
         Ok(Self { report, gpu: self.gpu.clone() })
     }
 
-    /// What changed from `baseline`, which is called `name`: as JSON and as text.
+    /// The changes from `baseline`, which is called `name`, as JSON and as text.
     fn against_run(&self, name: &str, baseline: &Self) -> PyResult<(String, String)> {
         self.against(Baseline::of_report(name, baseline.report.clone()))
     }
 
     /// The same from a report in a file.
-    #[allow(clippy::needless_pass_by_value, reason = "what Python gives is copied")]
+    #[allow(clippy::needless_pass_by_value, reason = "arguments from Python are copied")]
     fn against_file(&self, path: PathBuf) -> PyResult<(String, String)> {
         self.against(Baseline::read(&path))
     }

@@ -299,7 +299,7 @@ impl Comparison {
         self.compared.speedup(row, column)
     }
 
-    /// What changed from the baseline's run: as JSON and as text.
+    /// The changes from the baseline's run, as JSON and as text.
     fn changes(&self, row: usize, column: usize) -> PyResult<Option<(String, String)>> {
         let changes = self.compared.changes(row, column);
         changes.map(|changes| changes_of(&changes, Some(&self.compared.columns[column].label))).transpose()

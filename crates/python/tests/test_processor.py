@@ -24,7 +24,7 @@ def test_numpy_knows_this_processor():
     assert set(_processor._NEEDED) <= set(_processor._features())
 
 
-def test_the_library_says_for_what_it_is_compiled():
+def test_the_library_is_marked_with_its_instruction_sets():
     with open(_native.__file__, "rb") as file:
         has_mark = _processor._MARK in file.read()
     if has_mark:

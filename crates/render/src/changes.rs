@@ -1,4 +1,4 @@
-//! What changed between two runs, as text.
+//! The changes between two runs, as text.
 
 use crate::diagnosis::paragraph;
 use crate::number::{self, ABSENT};
@@ -9,7 +9,7 @@ use crate::wrap::wrapped;
 use kit::text::counted;
 use lab::changes::{Changes, Figure, KernelChange, LineChange, Slots, Spot};
 
-/// Rows of each kind.
+/// Maximum number of rows of a table.
 const MOST: usize = 12;
 /// Reasons below this share of all changes of slots are left out.
 const LEAST: f64 = 0.01;
@@ -37,7 +37,7 @@ pub fn section(changes: &Changes, now: Option<&str>) -> String {
     sections.join("\n")
 }
 
-/// What differs in the machine, each in a sentence.
+/// Differences of the machine, each in a sentence.
 pub fn machine_sentences(changes: &Changes) -> Vec<String> {
     let shown = |text: &str| if text.is_empty() { "none".to_owned() } else { text.to_owned() };
     changes
@@ -84,7 +84,7 @@ fn figures(figures: &[Figure]) -> String {
     if table.is_empty() { String::new() } else { table.render() }
 }
 
-/// Those of the issue slots whose change is not small.
+/// The issue slots with the largest changes; small changes are left out.
 pub fn main_slots(changes: &Changes) -> impl Iterator<Item = &Slots> {
     let all: f64 = changes.issue_slots.iter().map(|slots| slots.cycles.abs()).sum();
     changes.issue_slots.iter().filter(move |slots| slots.cycles.abs() > LEAST * all).take(MOST)
@@ -153,7 +153,7 @@ fn lines(kernel: &KernelChange) -> String {
     format!("{}  {note}\n{}{}", styled(HEADING, &kernel.name), table.render(), left(kernel.lines.len(), "line"))
 }
 
-/// Whether a line is in one of the versions only.
+/// A word for a line that only one version has; empty for others.
 pub fn state(line: &LineChange) -> &'static str {
     match (&line.before, &line.after) {
         (None, _) => "new",
@@ -192,7 +192,7 @@ pub fn roof_sentences(changes: &Changes) -> Vec<String> {
     changes.roofs.iter().filter(moved).take(MOST).map(roof).collect()
 }
 
-/// Causes that went and came, each in a paragraph.
+/// Causes that are gone or new, each in a paragraph.
 pub fn cause_sentences(changes: &Changes) -> Vec<String> {
     let gone = changes.causes_gone.iter().map(|cause| format!("Gone: {}", cause.sentence));
     gone.chain(changes.causes_new.iter().map(|cause| format!("New: {}", paragraph(cause)))).collect()

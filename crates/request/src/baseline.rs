@@ -6,13 +6,13 @@ use lab::changes::{Changes, share_a_kernel};
 use lab::{Report, Setup};
 use std::path::Path;
 
-/// Maximum size of a report that is read.
+/// Maximum size of a report.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// A report that was written earlier.
 #[derive(Clone, Debug)]
 pub struct Baseline {
-    /// Where it was read from.
+    /// The path of the file.
     name: String,
     report: Box<Report>,
 }
@@ -33,7 +33,7 @@ impl Baseline {
     /// The baseline in a file of JSON that a run has written.
     ///
     /// # Errors
-    /// It cannot be read, or is not the whole report of a run: what it is.
+    /// It cannot be read, or is not the whole report of a run.
     pub fn read(path: &Path) -> Result<Self, String> {
         let json = kit::files::read(path, MOST_BYTES).map_err(|e| e.to_string())?;
         let baseline = Report::read(&json).and_then(|report| Self::of_report(&path.display().to_string(), report));
@@ -43,10 +43,10 @@ impl Baseline {
     /// A run as a baseline.
     ///
     /// # Errors
-    /// It did not come to its end, or has no time.
+    /// It did not finish, or has no time.
     pub fn of_report(name: &str, report: Report) -> Result<Self, String> {
         if report.interrupted || report.error.is_some() {
-            return Err("the report of a run that did not come to its end".to_owned());
+            return Err("the report of a run that did not finish".to_owned());
         }
         if !lab::is_timed(&report.core) {
             return Err(format!("core {} has no time to compare", report.core));
@@ -54,7 +54,7 @@ impl Baseline {
         Ok(Self { name: name.to_owned(), report: Box::new(report) })
     }
 
-    /// Whether it is of the GPU on which a run is made, and the core of that has time.
+    /// Checks that it is of the GPU of a run, and that the run's core has time.
     fn check_machine(&self, gpu: &str, core: &str) -> Result<(), String> {
         if self.report.gpu != gpu {
             let before = &self.report.gpu;
@@ -68,8 +68,7 @@ impl Baseline {
         Ok(())
     }
 
-    /// What changed from it to the `report` of the run that `options` ask for; nothing is compared if that did not come to
-    /// its end.
+    /// The changes from it to the `report` of the run that `options` request; `None` if that run did not finish.
     ///
     /// # Errors
     /// They are of different kernels.
@@ -80,14 +79,14 @@ impl Baseline {
         self.changes(report).map(Some).map_err(|why| refused(options, &self.name, &why))
     }
 
-    /// What changed from it to `report`.
+    /// The changes from it to `report`.
     ///
     /// # Errors
-    /// The report is of other kernels, of another GPU, or of a run that did not come to its end.
+    /// The report is of other kernels, of another GPU, or of a run that did not finish.
     pub fn changes(&self, report: &Report) -> Result<Changes, String> {
         self.check_machine(&report.gpu, &report.core)?;
         if report.interrupted || report.error.is_some() {
-            return Err("the run did not come to its end: nothing is compared".to_owned());
+            return Err("the run did not finish: nothing is compared".to_owned());
         }
         if !share_a_kernel(&self.report, report) {
             let names = |report: &Report| {

@@ -40,7 +40,7 @@ pub fn of_programs(options: &Options) -> Form {
     }
 }
 
-/// To which code a kernel is compiled for a device: machine code where it is executed for the architecture and the core.
+/// The form in which a kernel is compiled for a device: machine code if the core executes it for the architecture.
 pub fn of_device(options: &Options, gpu: &GpuConfig, core: &str) -> Form {
     let is_executed = sass::elf::KNOWN.contains(&gpu.sm_version) && !lab::needs_ptx(core);
     match *options.code {

@@ -357,7 +357,7 @@ impl Comparison {
         speedup(self.cell(row, self.columns[column].baseline).complete()?, self.cell(row, column).complete()?)
     }
 
-    /// What changed from the baseline's run to this one; `None` if either is not complete or has no time, or for the
+    /// The changes from the baseline's run to this one; `None` if either is not complete or has no time, or for the
     /// baseline itself.
     pub fn changes(&self, row: usize, column: usize) -> Option<Changes> {
         let baseline = self.columns[column].baseline;

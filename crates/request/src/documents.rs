@@ -183,7 +183,7 @@ fn lines(text: &str, indent: &str) -> String {
     lines
 }
 
-/// Whether an option says what runs: a device has no workload.
+/// Whether an option chooses the workload, which a device does not have.
 fn is_workload(row: &OptionRow) -> bool {
     row.group == Group::Input && row.reason(Way::Exec).is_some()
 }

@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 /// The code that a column runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Version {
-    /// Distinguishes it from the other versions; empty if there is one.
+    /// Distinguishes it from the other versions; empty if it is the only one.
     pub label: String,
-    /// What runs in place of the workload of a row.
+    /// Runs in place of the workload of a row.
     workload: Option<PathBuf>,
     /// Files in place of modules.
     modules: Vec<ModuleOverride>,
 }
 
 impl Version {
-    /// The name of what runs in a row of `workload`.
+    /// The workload that runs in a row of `workload`.
     pub fn of<'a>(&'a self, workload: &'a Path) -> &'a Path {
         self.workload.as_deref().unwrap_or(workload)
     }
@@ -29,7 +29,7 @@ impl Version {
     /// The job of a row of `workload`.
     ///
     /// # Errors
-    /// The name means nothing, or options do not fit it.
+    /// The name is unknown, or an option does not apply to it.
     pub fn job(&self, workload: &Path, options: &Options) -> Result<Job, BadRequest> {
         let options = Options { module: self.modules.clone(), ..options.clone() };
         name::job(self.of(workload), &options)
@@ -41,11 +41,11 @@ impl Version {
 pub struct Rows {
     /// Rows, each with its label.
     pub workloads: Vec<(PathBuf, String)>,
-    /// At least one.
+    /// At least one version.
     pub versions: Vec<Version>,
 }
 
-/// What is compared: each of `workloads` is a row, or all are versions of one row.
+/// Rows and versions of a comparison: each of `workloads` is a row, or all are versions of one row.
 ///
 /// # Errors
 /// Options do not make versions of these workloads.

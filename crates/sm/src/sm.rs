@@ -433,7 +433,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         self.go_on(now, woken);
     }
 
-    /// Replies of other CTAs, and their accesses, have come through the network of clusters.
+    /// Processes the replies and accesses of other CTAs that have arrived through the network of clusters.
     #[cold]
     #[inline(never)]
     fn receive_from_peers(&mut self, now: Cycle, kernels: &[ResidentKernel]) {

@@ -7,12 +7,12 @@ use workloads::{Suite, Workload, suite};
 const HEAD: &str = "# Bundled workloads
 
 All have CUDA source, PTX, machine code, inputs from a seed and a host reference. Code and inputs are our own, in the \
-manner of the suite's programs: [what differs](../crates/workloads/kernels/README.md). `warpwright list workloads` says \
-what each computes, `list workloads NAME` its parameters with their values at each size. A test writes this page \
+manner of the suite's programs: [differences](../crates/workloads/kernels/README.md). `warpwright list workloads` \
+describes each, `list workloads NAME` has its parameters with their values at each size. A test writes this page \
 (`BLESS=1 cargo test -p warpwright-workloads page`).
 ";
 
-/// The papers as their machines are called, and the pages of the designs.
+/// The papers by the names of their machines, with the pages of their designs.
 const PAPERS: &[(&str, &str)] = &[
     ("ghost", "[GhOST](designs/ghost.md)"),
     ("scalar", "[scalar-vector](designs/scalar-vector.md)"),

@@ -22,7 +22,7 @@ pub struct Args {
 /// Part of the book, name, title, and length in bytes of each page, in the order of `docs/SUMMARY.md`.
 const PAGES: &[(&str, &str, &str, usize)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// Their texts, one after the other.
+/// The texts of the pages, one after the other.
 const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pages.xz"));
 
 /// The text of the page called `name`, if there is one.

@@ -58,7 +58,7 @@ fn glossary() -> Vec<Named> {
     rows.filter(|(name, _)| !["word", "---"].contains(name)).map(entry).collect()
 }
 
-/// Text of Markdown without its marks: of a link the text, of code the characters.
+/// Markdown as plain text, without the marks of code and the targets of links.
 fn plain(text: &str) -> String {
     let mut parts = text.split("](");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -66,8 +66,8 @@ fn plain(text: &str) -> String {
     whole.replace(['`', '['], "")
 }
 
-/// Places of the entries and of the statistics for `word`. An entry has one word or several with commas; beside an entry
-/// only the statistics that reports show as `word`.
+/// Positions of the glossary entries and the statistics for `word`. An entry has one word or several, with commas. If
+/// there is an entry, statistics must match by name, label or a part of the name.
 fn meanings(word: &str, glossary: &[Named], statistics: &[StatInfo]) -> (Vec<usize>, Vec<usize>) {
     let wanted = word.trim().to_lowercase();
     let is_meant = |entry: &Named| entry.name.split(", ").any(|one| one.to_lowercase() == wanted);

@@ -262,8 +262,8 @@ fn picked_statistics(pick: &[String]) -> Result<Vec<StatInfo>, Failure> {
     Ok(every.into_iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(info, _)| info).collect())
 }
 
-/// Places in `every` of the statistics that `name` means: by name, by the label of reports, or as reports shorten them, by
-/// a part of the dotted name or, if `in_words`, by words within it.
+/// Positions in `every` of the statistics that match `name`: the full name, a label of reports, a part of the dotted
+/// name or, if `in_words`, words within the name.
 pub(super) fn statistics_named(name: &str, every: &[StatInfo], in_words: bool) -> Vec<usize> {
     let word = name.trim().to_lowercase().replace([' ', '-'], "_");
     let parts = |info: &StatInfo| {

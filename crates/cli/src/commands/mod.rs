@@ -192,8 +192,8 @@ mod tests {
         Ok(())
     }
 
-    /// Every command in a block of a document, or in the list of figures, is one that the program takes. `…` stands for what
-    /// a user fills in.
+    /// The program accepts every command in a block of a document or in the list of figures. Commands with `…`, which
+    /// the user replaces, are skipped.
     #[test]
     fn commands_of_documents_are_understood() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
@@ -213,7 +213,7 @@ mod tests {
                 if line.contains(" --resume ") {
                     continue;
                 }
-                // Of a pipe the first command; brackets are around options that may be left out.
+                // The first command of a pipe; optional words are in brackets.
                 let line = line.split(" | ").next().unwrap_or_default().split(" > ").next().unwrap_or_default();
                 let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
                 commands += 1;

@@ -103,7 +103,7 @@ fn text(args: &Args, options: &Options, report: &Report, failed: bool) -> Result
     Ok(sections.join("\n"))
 }
 
-/// What changed from the baseline, if there is one.
+/// The changes from the baseline, if there is one.
 fn changes(report: &Report) -> Option<String> {
     report.changes.as_ref().map(|changes| changes::section(changes, None))
 }

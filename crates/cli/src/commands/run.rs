@@ -152,7 +152,7 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
         Ok(mut report) => {
             report.remarks.extend(remark);
             if report.sampling.as_ref().is_some_and(|sampling| sampling.timed_cycles == 0) {
-                // Its figures would be zeros.
+                // All its figures are zero.
                 check_time(&report)?;
             }
             let compared = baseline.map(|baseline| baseline.against(options, &report)).transpose();
@@ -190,7 +190,7 @@ fn check_choices(options: &Options, report: &Report) -> Result<(), Failure> {
     check_kernel(options, report.by_kernel.iter().map(|kernel| &kernel.name[..]))
 }
 
-/// Whether the launches to be simulated in time were in the run.
+/// Fails if a launch to be simulated in time was not in the run.
 fn check_time(report: &Report) -> Result<(), Failure> {
     match report.sampling.as_ref().and_then(|all| Some((all, all.unmatched.first()?))) {
         Some((sampling, part)) if !report.interrupted => {

@@ -119,14 +119,14 @@ pub fn profiles(comparison: &Comparison, most: usize) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// What changed from the first version to each of the others.
+/// The changes from the first version to each of the others.
 pub fn versions(comparison: &Comparison) -> String {
     let row = |row: usize| changes_of(comparison, row, |changes, label| changes::section(changes, Some(label)));
     let rows = (0..comparison.workloads.len()).map(row).filter(|text| !text.is_empty());
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// Text on the changes of each column of a row that is not the baseline, which gets the column's label.
+/// The texts of the changes in a row: `text` gets the changes of each column but the baseline, and its label.
 fn changes_of(comparison: &Comparison, row: usize, text: impl Fn(&Changes, &str) -> String) -> String {
     let of = |column: usize| Some(text(&comparison.changes(row, column)?, &comparison.columns[column].label));
     let texts = (0..comparison.columns.len()).filter_map(of).filter(|text| !text.is_empty());

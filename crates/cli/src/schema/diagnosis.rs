@@ -1,4 +1,4 @@
-//! Why a run took the time it took, and what changed from another one.
+//! The causes of a run's time, and its changes from another run.
 
 use super::terms::{count, flag, list, nullable, number, object, text};
 use serde_json::Value;
@@ -35,14 +35,14 @@ pub fn diagnosis() -> Value {
     object(
         "Why the run took the time it took; absent for cores that are not SMs or have no time.",
         [
-            ("limit", text("The roof that limits the longest kernel, or for what it waits.")),
+            ("limit", text("The roof that limits the longest kernel, or the reason of its waits.")),
             ("causes", list("Causes that can be removed, the greatest bound first.", &cause())),
             ("kernels", list("The roofs of the kernels that were looked at, the longest kernel first.", &kernel)),
         ],
     )
 }
 
-/// What changed from another run.
+/// The changes from another run.
 pub fn changes() -> Value {
     let figure = object(
         "A figure that differs.",
@@ -98,12 +98,12 @@ pub fn changes() -> Value {
         ],
     );
     object(
-        "What changed from another run: the baseline.",
+        "The changes from another run, the baseline.",
         [
             ("baseline", text("The file, or the column, that is the baseline.")),
             ("is_equal", flag("Whether every statistic is equal.")),
             ("times_faster", nullable(number("Time of kernels before over the time after.", ""))),
-            ("machine", list("What differs in the machine.", &named)),
+            ("machine", list("Differences of the machine.", &named)),
             ("figures", list("Main statistics that differ.", &figure)),
             ("issue_slots", list("Issue slots that account for the change in cycles, the greatest first.", &slots)),
             ("kernels", list("Kernels, the greatest change first.", &kernel)),

@@ -10,7 +10,7 @@ use crate::warp::Warp;
 use isa::{ClusterMember, CtaSlot, DynInst, MessageId, PeerAccesses, Space, TransferId, TransferKind, WarpSlot};
 use kit::{Cycle, LaneMask, lanes};
 
-/// Bytes that accesses to other CTAs' shared memory move at least.
+/// Bytes of a segment, the unit in which accesses to other CTAs' shared memory move data.
 const SEGMENT: u64 = 32;
 
 /// Threads of a CTA that have not exited, and those among them that have not arrived at the cluster's barrier.
@@ -90,7 +90,7 @@ impl LiveStream {
         self.ctas.iter().any(|cta| cta.cluster.is_some() && !cta.waits.is_empty())
     }
 
-    /// Begins a transfer. Of a load for other CTAs, the bytes for their barriers are on their way from now on.
+    /// Begins a transfer. A load for other CTAs sends the bytes for their barriers now.
     pub(super) fn begin(&mut self, cta: u16, Started { mut barriers }: Started, now: Cycle, out: &mut DynInst) {
         let Some(transfer) = &mut out.transfer else { return };
         let place = self.ctas[usize::from(cta)].cluster.as_ref().map(|cluster| cluster.place);
@@ -113,7 +113,8 @@ impl LiveStream {
         self.arrivals.push((place, arriving, message));
     }
 
-    /// Ends a transfer: its bytes come to its barriers, or to those of other CTAs, to which they are sent.
+    /// Ends a transfer: barriers of its own CTA count their bytes, and barriers of other CTAs are sent theirs. Returns
+    /// the accesses to other CTAs.
     pub(super) fn finish(&mut self, transfer: TransferId, now: Cycle) -> Option<Box<PeerAccesses>> {
         let at = self.transfers.iter().position(|pending| pending.id == transfer)?;
         let Pending { cta, place, mut barriers, .. } = self.transfers.swap_remove(at);
@@ -134,13 +135,13 @@ impl LiveStream {
         Some(Box::new(PeerAccesses { from: place.member(), to, message }))
     }
 
-    /// The number of another access to other CTAs.
+    /// A new number for an access to other CTAs.
     pub(super) fn new_message(&mut self) -> MessageId {
         self.next_message = self.next_message.wrapping_add(1);
         MessageId(self.next_message)
     }
 
-    /// What the access `out` of a CTA reaches of other CTAs' shared memory, if it does.
+    /// The part of the access `out` in other CTAs' shared memory, if any.
     pub(super) fn peers_of(place: ClusterPlace, out: &DynInst, message: MessageId) -> Option<Box<PeerAccesses>> {
         if out.transfer.is_some() || out.space != Space::Shared {
             return None;
@@ -155,7 +156,7 @@ impl LiveStream {
         (!to.is_empty()).then(|| Box::new(PeerAccesses { from: place.member(), to, message }))
     }
 
-    /// An access of another CTA has arrived: what it does to barriers.
+    /// Performs the arrivals at barriers that belong to an access of another CTA, which has arrived.
     pub(super) fn deliver(&mut self, to: ClusterMember, of: (u8, MessageId), now: Cycle) {
         let is_it = |cluster: &Membership| cluster.place.member() == to && !cluster.has_ended;
         let Some(slot) = self.ctas.iter().position(|cta| cta.cluster.as_deref().is_some_and(is_it)) else { return };

@@ -18,7 +18,7 @@
 //! | 16 | bytes of the box |
 //! | 18 | 0x10, 0x100, 0x200 or 0x400 by swizzle |
 //!
-//! Choices of ours, neither published nor measured:
+//! Guesses, neither published nor measured:
 //! 1. With a swizzle, rows in shared memory are as far apart as the swizzle is wide, also if they are shorter.
 //! 2. NaN fill is 0x7fff or 0x7fffffff, all bits but the sign.
 //! 3. The type tf32 rounds to nearest, ties away from zero; types with flush make subnormal numbers zero.

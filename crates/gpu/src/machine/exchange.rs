@@ -100,7 +100,7 @@ impl<C: Core> Control<C> {
         for multicast in multicasts {
             self.begin_multicast(floor, memory, multicast);
         }
-        // Those of a core have the order of their cycles already.
+        // The requests of each core are already in the order of their cycles.
         requests.sort_by_key(|&(core, request)| (request.at, core));
         for (core, request) in requests {
             let Some(route) = self.network.route(core, &request) else { continue };
@@ -113,7 +113,8 @@ impl<C: Core> Control<C> {
         }
     }
 
-    /// A multicast of `core` begins: the crossbar delivers its replies to the other CTAs, too. Or it has ended.
+    /// Begins a multicast of `core`: the crossbar delivers its replies to the other CTAs, too. Ends it if it has no
+    /// other CTAs.
     fn begin_multicast(
         &mut self,
         floor: &Floor<'_, C>,
@@ -136,7 +137,7 @@ impl<C: Core> Control<C> {
         memory.set_multicast(core as u16, token, receivers);
     }
 
-    /// The network brings `event` to `core` in cycle `at`, or in the first one that has not been done.
+    /// The network brings `event` to `core` in cycle `at`, or in the first cycle that has not been simulated.
     fn bring(&mut self, floor: &Floor<'_, C>, core: usize, at: Cycle, event: PeerEvent) {
         let (number, place, at) = (core / self.cores_per_unit, core % self.cores_per_unit, at.max(self.now));
         let mut unit = own(&floor.units[number]);

@@ -1,16 +1,16 @@
-//! Instructions of two versions of a kernel side by side: their texts without what a compiler chooses anew.
+//! Texts of instructions without the parts that a compiler chooses anew, to match two versions of a kernel.
 
 /// Mnemonics whose operands are addresses of code.
 const JUMPS: [&str; 8] = ["BRA", "BSSY", "BSYNC", "BRX", "CALL", "JMP", "RET", "WARPSYNC"];
 
-/// The text of an instruction without numbers of registers, predicates, labels and addresses of code: all of these change
-/// where a compiler allots other registers or inserts an instruction.
+/// The text of an instruction without numbers of registers, predicates, labels and addresses of code. All of them
+/// change when the compiler allocates other registers or inserts an instruction.
 pub fn without_numbers(text: &str) -> String {
     let mnemonic = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
     let is_jump = JUMPS.contains(&mnemonic.split('.').next().unwrap_or_default());
     let mut out = String::with_capacity(text.len());
     let mut word = String::new();
-    // A word of letters, digits and what names have.
+    // Words consist of letters, digits and other characters of names.
     for c in text.chars().chain([' ']) {
         if c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.') {
             word.push(c);

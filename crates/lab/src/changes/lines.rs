@@ -9,7 +9,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 /// A part of a version of a kernel.
 struct Part {
-    /// By which it is matched.
+    /// Parts with equal keys match.
     key: String,
     text: String,
     spot: Spot,
@@ -84,11 +84,11 @@ fn parts(kernel: &KernelProfile, has_lines: bool) -> Vec<Part> {
 }
 
 fn part(file: Option<&str>, number: u32, text: &str, rows: &[&InstructionProfile]) -> Part {
-    // PTX that somebody wrote is its own source.
+    // Handwritten PTX is its own source.
     let is_instruction = file.is_none() || matches!(rows, [row] if row.text.trim() == text.trim());
     let key = match file {
         _ if is_instruction => without_numbers(text),
-        // Without its text a line is known by its number.
+        // A line without text is identified by its number.
         Some(file) if text.is_empty() => format!("{file}:{number}"),
         _ => text.split_whitespace().collect(),
     };

@@ -1,4 +1,4 @@
-//! What changed between two runs of the same work: cycles with the issue slots that account for them, kernels and their
+//! The changes between two runs of the same work: cycles with the issue slots that account for them, kernels and their
 //! lines, roofs, and causes of the diagnosis.
 //!
 //! The runs may differ in anything: another version of a kernel, another core design, other settings. A change of issue
@@ -36,7 +36,7 @@ const FIGURES: [&str; 12] = [
 ];
 
 impl Changes {
-    /// What changed from `before`, called `baseline`, to `after`. `None` if either run has no model of time.
+    /// The changes from `before`, called `baseline`, to `after`. `None` if either run has no model of time.
     pub fn between(baseline: &str, before: &Report, after: &Report) -> Option<Self> {
         if !is_timed(&before.core) || !is_timed(&after.core) {
             return None;
@@ -63,7 +63,7 @@ impl Changes {
     }
 }
 
-/// Whether two runs have kernels of the same name, without which they are not of the same work.
+/// Whether two runs have a kernel of the same name. Otherwise they are not of the same work.
 pub fn share_a_kernel(before: &Report, after: &Report) -> bool {
     let ran = |name: &str| after.by_kernel.iter().any(|kernel| kernel.name == name);
     before.by_kernel.iter().any(|kernel| ran(&kernel.name))
@@ -155,7 +155,7 @@ fn roofs(before: Option<&Diagnosis>, after: Option<&Diagnosis>) -> Vec<Figure> {
 fn causes(before: &Report, after: &Report, kernels: &[KernelChange]) -> (Vec<Cause>, Vec<Cause>) {
     let all = |report: &Report| report.diagnosis.as_ref().map_or_else(Vec::new, |diagnosis| diagnosis.causes.clone());
     let (old, new) = (all(before), all(after));
-    // The name that a kernel of the run after had before.
+    // The earlier name of a kernel of the later run.
     let name_before = |name: &str| {
         let renamed = kernels.iter().find(|kernel| kernel.name == name).and_then(|kernel| kernel.name_before.clone());
         renamed.unwrap_or_else(|| name.to_owned())

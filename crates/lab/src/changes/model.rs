@@ -1,9 +1,9 @@
-//! What changed between two runs, as values.
+//! The changes between two runs, as values.
 
 use crate::diagnosis::Cause;
 use serde::Serialize;
 
-/// What changed from a run to a later one.
+/// The changes from a run to a later one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changes {
     /// Name of the run before: a file, or the column of a comparison.
@@ -12,7 +12,7 @@ pub struct Changes {
     pub is_equal: bool,
     /// Time of kernels before over the time after; `None` if either is zero.
     pub times_faster: Option<f64>,
-    /// What differs in GPU, core design, scheduler and settings.
+    /// Differences of GPU, core design, scheduler and settings.
     pub machine: Vec<Named>,
     /// Main statistics that differ.
     pub figures: Vec<Figure>,
@@ -31,7 +31,7 @@ pub struct Changes {
 /// A name or value that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Named {
-    /// What it is of: `gpu`, `core`, `scheduler`, `settings`.
+    /// The part: `gpu`, `core`, `scheduler`, `settings`.
     pub name: &'static str,
     /// In the run before.
     pub before: String,

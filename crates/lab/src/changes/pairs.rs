@@ -1,12 +1,12 @@
-//! Which kernel of a run is which of another one.
+//! Matches the kernels of two runs.
 
 use crate::report::KernelTotal;
 
 /// A kernel before and after; one of them is missing if only one run has it.
 pub type Pair<'a> = (Option<&'a KernelTotal>, Option<&'a KernelTotal>);
 
-/// Kernels of the same name are the same. If as many others are left on both sides, they are pairs in their order: a new
-/// version may have another name.
+/// Kernels of the same name are pairs. If both runs have the same number of others, these are pairs in their order: a
+/// new version may have another name.
 pub fn pairs<'a>(before: &'a [KernelTotal], after: &'a [KernelTotal]) -> Vec<Pair<'a>> {
     let named = |list: &'a [KernelTotal], name: &str| list.iter().find(|kernel| kernel.name == name);
     let mut pairs: Vec<Pair<'a>> = Vec::new();

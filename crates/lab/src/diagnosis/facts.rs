@@ -27,7 +27,7 @@ pub struct Facts<'a> {
     pub shape_cycles: f64,
     /// CTAs of a launch, on average over the cycles of all.
     pub mean_ctas: f64,
-    /// Cycles of all launches, of each as many as places for CTAs are empty.
+    /// Cycles of all launches, each multiplied by the share of empty places for CTAs.
     pub empty_cycles: f64,
     /// Issue slots of SMs with warps.
     busy: f64,

@@ -25,7 +25,7 @@ pub(super) const REDUCTIONS: [(&str, AtomicOp); 8] = [
     ("max", AtomicOp::Max),
 ];
 
-/// Where copies are from and to.
+/// Sources and destinations of copies.
 const SPACES: [(&str, Space); 3] =
     [("shared::cluster", Space::Shared), ("shared::cta", Space::Shared), ("global", Space::Global)];
 

@@ -76,7 +76,7 @@ impl FunctionLowering<'_, '_> {
         self.change(m, MbarrierOp::Arrive, None, &o[0], operands)
     }
 
-    /// An `access` of the cluster's shared memory whose bytes come to the barrier that is the last operand.
+    /// An `access` to the cluster's shared memory whose bytes are counted by the barrier in the last operand.
     pub(super) fn completing(
         &mut self,
         m: &Mods<'_>,
@@ -93,7 +93,7 @@ impl FunctionLowering<'_, '_> {
             Op::Atomic(atomic) => atomic.ty.bytes(),
             _ => return Err(self.problem("the access is not to the cluster's shared memory")),
         };
-        self.push(op, "the access, whose bytes then come to the barrier".into());
+        self.push(op, "the access, whose bytes the barrier then counts".into());
         let operands = [0, bytes.into()].map(|n| self.word(n));
         self.change(m, MbarrierOp::Complete, None, barrier, operands)
     }

@@ -80,7 +80,7 @@ impl FunctionLowering<'_, '_> {
             "swizzle_mode" => self.replace(place, Field(8, 13, 2), value),
             "fill_mode" => self.replace(place, Field(8, 15, 1), value),
             _ => {
-                // Types 11 and 12 are tf32: the two types of f32 and a bit.
+                // Types 11 and 12 are tf32, encoded as the two types of f32 and a bit.
                 let code = self.number(&o[1], 13)?;
                 let [code, tf32] = [if code > 10 { code - 4 } else { code }, u32::from(code > 10)];
                 let [code, tf32] = [code, tf32].map(|word| self.b.constant(word.into(), false));

@@ -95,14 +95,14 @@ fn pair(b: &mut Builder<'_>, place: Memory) -> Lowered<[Address; 2]> {
     Ok([base, base.next()].map(|base| Address { base, wide: false, frame: false, offset: 0 }))
 }
 
-/// `bytes` come to the barrier at `address`.
+/// The barrier at `address` counts `bytes`.
 fn complete(b: &mut Builder<'_>, address: Address, bytes: u8) {
     let [none, bytes] = [0, bytes.into()].map(|n| b.constant(n));
     let op = MbarrierOp::Complete;
     change(b, Mbarrier { op, space: Space::Shared, address, d: None, count: none, bytes, together: false });
 }
 
-/// `ARRIVES.LDGSTSBAR` of sm_90, which waits for the copies of its warp: an arrival, or the byte that they count as.
+/// `ARRIVES.LDGSTSBAR` of sm_90, which waits for the copies of its warp: an arrival, or the byte that counts as one.
 pub(super) fn copies_arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Some(&SassOperand::Memory(place)) = list(inst).last() else { return Err("it has an unknown form".into()) };
     let address = address(b, inst, Space::Shared, place)?;

@@ -22,7 +22,7 @@ pub(super) struct Replies {
     pub crossbar: Crossbar,
     /// Parts of replies that have passed since the last exchange, by cluster.
     arrived: Box<[Ring<Arrival>]>,
-    /// SMs that receive the replies to requests of an SM with a token too, and their own tokens for them.
+    /// For the SM and the token of a request: other SMs that receive its replies too, with their own tokens.
     multicasts: BTreeMap<(u16, u32), Vec<(u16, u32)>>,
 }
 
@@ -38,7 +38,7 @@ impl Replies {
         }
     }
 
-    /// Replies to reads of `sm` with `token` go to `others`, too: nowhere else if these are none.
+    /// Replies to reads of `sm` with `token` go to `others` too; if `others` is empty, only to `sm`.
     pub fn set_multicast(&mut self, sm: u16, token: u32, others: Vec<(u16, u32)>) {
         if others.is_empty() {
             self.multicasts.remove(&(sm, token));
@@ -167,7 +167,7 @@ impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
             self.arrived[output].push_back(Arrival { from, packet: *packet });
             if !self.multicasts.is_empty() && packet.request.kind == RequestKind::Read {
                 let of = self.multicasts.get(&(packet.sm, packet.request.token));
-                // The crossbar makes the copies: one part of it leaves the slice.
+                // The crossbar makes the copies: only one leaves the slice.
                 for &(sm, token) in of.into_iter().flatten() {
                     let packet = Packet { sm, request: Request { token, ..packet.request }, ..*packet };
                     let output = usize::from(self.topology.cluster_of[usize::from(sm)]);

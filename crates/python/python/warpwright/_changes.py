@@ -1,4 +1,4 @@
-"""What changed between two runs."""
+"""The changes between two runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 
 class Changes:
-    """What changed from a run to a later one of the same work; as text, what the command prints.
+    """The changes from a run to a later one of the same work; as text, the output of the command.
 
     >>> import warpwright as ww
     >>> before = ww.run("matmul", gpu="v100", progress=False)
@@ -41,12 +41,12 @@ class Changes:
         return figures.get("cycles", 0)
 
     def cycles_by_reason(self) -> dict[str, float]:
-        """The change in cycles by what issue slots were used for: `issued`, or the reason of empty ones; the greatest
+        """The change in cycles by the use of issue slots: `issued`, or the reason of empty ones; the greatest
         first. Their sum is the change."""
         return {of["reason"]: of["cycles"] for of in self.report["issue_slots"]}
 
     def lines(self) -> list[dict[str, Any]]:
-        """Of runs with profile=True, a row for each line whose slots differ, the greatest change first: kernel, text,
+        """For runs with profile=True, a row for each line whose slots differ, the greatest change first: kernel, text,
         place and slots before and after, None where the line is not in a version."""
         rows = []
         for kernel in self.report["kernels"]:

@@ -103,7 +103,7 @@ class Comparison:
 
     @cached_property
     def axes(self) -> dict[str, list[Any]]:
-        """What varies among the machines, with its values in order: gpu, core, scheduler, settings by their keys.
+        """The axes that vary among the machines, with their values in order: gpu, core, scheduler, settings by their keys.
 
         >>> import warpwright as ww
         >>> vary = {"sm.issue.schedulers": [1, 2], "sm.issue.dual_issue_needs_different_units": [False, True]}
@@ -162,7 +162,7 @@ class Comparison:
         return self._compared.speedup(*self._at(workload, column))
 
     def changes(self, workload: str, column: str) -> Optional[Changes]:
-        """What changed from the baseline's column to this one; None for the baseline itself, and if a run of either
+        """The changes from the baseline's column to this one; None for the baseline itself, and if a run of either
         failed."""
         changes = self._compared.changes(*self._at(workload, column))
         return None if changes is None else Changes(*changes)
@@ -254,7 +254,7 @@ class Comparison:
             "bar": by workload, a colour for each machine; published speedups are marks. "line": over `x`, a line for each
             workload and each other machine. "heat": `x` by `y`, of one workload or the geometric mean of the speedups.
         x, y
-            Axes of lines and heat maps, of `axes`. Default: the first ones, numbers before names.
+            Axes of lines and heat maps, chosen from `axes`. Default: the first ones, numbers before names.
         workload
             The only one to draw.
         """
@@ -367,7 +367,7 @@ def compare(
     progress
         False: no line about how many runs have ended.
 
-    All columns of a workload run the same code. A run that fails loses no other: its entry says why.
+    All columns of a workload run the same code. A failed run does not stop the others: its entry has the reason.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import _native
 
-#: What installs NVRTC, and the headers that most sources include.
+#: The command that installs NVRTC and the headers that most sources include.
 _INSTALL = "pip install nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12"
 #: Names of the library by version of CUDA, the newest first.
 _LIBRARIES = ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
@@ -31,18 +31,18 @@ class Cuda:
     name: str = "kernel.cu"
 
     def ptx(self, sm: int) -> str:
-        """The PTX for an architecture, as 75 for sm_75."""
+        """The PTX for an architecture, such as 75 for sm_75."""
         return self.compiled(sm, machine_code=False).code.rstrip(b"\0").decode()
 
     def compiled(self, sm: int, machine_code: bool) -> Compiled:
-        """The code for an architecture, or where NVRTC does not know it, for the nearest one that it knows."""
+        """The code for an architecture, or for the nearest that NVRTC knows."""
         nvrtc = _library()
         given = next((of for of in self.options if re.match(r"-(-gpu-architecture|arch)\b", of)), None)
         if given is None:
             known = _architectures(nvrtc)
             nearest = max((of for of in known if of <= sm), default=known[0])
             machine_code = machine_code and nearest == sm
-            # What only sm_90 has, as wgmma, is in the set of features `a`.
+            # Instructions that only sm_90 has, such as wgmma, need the target sm_90a.
             architecture = f"{nearest}a" if nearest == 90 else str(nearest)
             given = f"--gpu-architecture={'sm' if machine_code else 'compute'}_{architecture}"
         else:
@@ -53,7 +53,7 @@ class Cuda:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What NVRTC has made of a source."""
+    """The result of a compilation by NVRTC."""
 
     code: bytes
     #: Names of the kernels in the code, by the `names` of the source.
@@ -74,14 +74,14 @@ def cuda(
     source
         The text, or the path of a file as a `pathlib.Path` or a text without line breaks.
     options
-        Options of NVRTC, as `-DN=4`, `-Iinclude` or `--std=c++20`. `--gpu-architecture` replaces the device's.
+        Options of NVRTC, such as `-DN=4`, `-Iinclude` or `--std=c++20`. `--gpu-architecture` replaces the device's.
     names
-        Instances of templates, as `scale<float>`, which then are names of kernels.
+        Instances of templates, such as `scale<float>`, which become names of kernels.
 
     Raises
     ------
     InputError
-        NVRTC is not installed, or it cannot compile the source; the message has what to do, or NVRTC's log.
+        NVRTC is not installed, or it cannot compile the source; the message has a remedy, or NVRTC's log.
 
     Kernels are found by their names in the source, if only one kernel has the name.
     """
@@ -105,7 +105,7 @@ def _folders(part: str) -> Iterator[Path]:
 
 
 def _includes() -> list[Path]:
-    """Folders of headers that there are."""
+    """The folders of headers that exist."""
     return [folder for folder in _folders("include") if folder.is_dir()]
 
 
@@ -136,7 +136,7 @@ def _check(nvrtc: ctypes.CDLL, status: int) -> None:
 
 
 def _text_of(nvrtc: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
-    """What NVRTC has of a program: "PTX", "CUBIN" or "ProgramLog"."""
+    """A text or code that NVRTC has for a program: "PTX", "CUBIN" or "ProgramLog"."""
     size = ctypes.c_size_t()
     _check(nvrtc, getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
     data = ctypes.create_string_buffer(size.value)

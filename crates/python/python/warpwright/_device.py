@@ -318,9 +318,10 @@ class Device:
         threads: Optional[int] = None,
         constants: Optional[Mapping[str, Any]] = None,
     ) -> Module:
-        """Loads PTX, a cubin or a fatbin: text, bytes, the path of a file, or what Triton has compiled. CUDA C++, as text, as
-        the path of a .cu file or by `cuda`, is compiled by NVRTC. A function for numba or of `triton.jit` is compiled for `args`, as a launch takes them; the latter for CTAs of
-        `threads` threads (128 by default) and with `constants`, the values of its `tl.constexpr`."""
+        """Loads PTX, a cubin or a fatbin: text, bytes, the path of a file, or a kernel compiled by Triton. CUDA C++, as
+        text, as the path of a .cu file or by `cuda`, is compiled by NVRTC. A function for numba or of `triton.jit` is
+        compiled for `args`, as a launch takes them; the latter for CTAs of `threads` threads (128 by default) and with
+        `constants`, the values of its `tl.constexpr`."""
         return Module(self, source_of(source, self._native, args, threads, constants))
 
     def empty(self, shape: Size, dtype: Any = np.float32, name: Optional[str] = None) -> Array:

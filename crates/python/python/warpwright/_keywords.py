@@ -24,7 +24,7 @@ def value(of: Any) -> str:
 
 
 def parsed(text: str) -> Any:
-    """The value of which `value` makes the text; other texts stay as they are.
+    """The inverse of `value`: the value that a text denotes; other texts are returned unchanged.
 
     >>> parsed("4"), parsed("0.5"), parsed("true"), parsed("[1, 2]"), parsed("32KiB"), parsed("gto")
     (4, 0.5, True, [1, 2], '32KiB', 'gto')
@@ -36,7 +36,7 @@ def parsed(text: str) -> Any:
 
 
 def parameters(of: str | None, kind: str) -> dict[str, Any]:
-    """Parameters that the name of a core or a scheduler has, by the keys with which `vary` names them.
+    """The parameters in the name of a core or a scheduler, by their keys in `vary`.
 
     >>> parameters("ghost:issue_buffer=4,guarded=false+scalar", "core"), parameters(None, "scheduler")
     ({'core.issue_buffer': 4, 'core.guarded': False}, {})
@@ -62,7 +62,7 @@ def assignments(of: Mapping[Any, Any]) -> list[str]:
 
 
 def texts(keywords: Mapping[str, Any], *others: str) -> list[tuple[str, list[str]]]:
-    """The keywords that are given, without the `others`, each with the texts of its values.
+    """The given keywords except `others`, each with the texts of its values.
 
     >>> texts({"gpu": "v100", "audit": True, "profile": False, "core": None, "vary": {"sm.issue.schedulers": [1, 2]}})
     [('gpu', ['v100']), ('audit', ['1']), ('vary', ['sm.issue.schedulers=1,2'])]

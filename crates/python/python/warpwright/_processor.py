@@ -1,4 +1,4 @@
-"""A processor that lacks instructions of the native part, which would end Python."""
+"""Refuses processors that lack instructions of the native part, which would end Python."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import mmap
 from collections.abc import Mapping
 from typing import Optional
 
-#: In the file of a library that is compiled to more than any x86-64 processor has.
+#: Marks the file of a library that is compiled for more than the x86-64 baseline.
 _MARK = b"warpwright is compiled to AVX2, FMA and BMI"
-#: These sets of instructions, by NumPy's names.
+#: The instruction sets of such a library, by NumPy's names.
 _NEEDED = ("AVX2", "FMA3")
 
 
 def _features() -> Mapping[str, bool]:
-    """What the processor has, as NumPy knows it; nothing where NumPy does not say."""
+    """The processor's features by NumPy; empty if NumPy is missing or does not list them."""
     for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
         try:
             return importlib.import_module(name).__cpu_features__

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Reasons for empty issue slots that have names; `slots.all` is the sum of them and of the issued.
 _SLOTS = "slots."
-#: Units of what an instruction has in a profile.
+#: Units of an instruction's values in a profile.
 _OF_INSTRUCTIONS = {
     "issues": "warp instructions",
     "lanes": "thread instructions",
@@ -180,7 +180,7 @@ class Run(Mapping[str, Any]):
         return [] if diagnosis is None else diagnosis["causes"]
 
     def facts(self) -> list[Facts]:
-        """What rules of the diagnosis get: a `Facts` for each kernel; empty for cores that are not SMs."""
+        """The facts for rules of the diagnosis: a `Facts` for each kernel; empty for cores that are not SMs."""
         return facts(self._outcome, self.report)
 
     def diagnose(self, *rules: Rule) -> "Run":
@@ -190,7 +190,7 @@ class Run(Mapping[str, Any]):
         return run
 
     def against(self, baseline: Union["Run", PathLike]) -> Changes:
-        """What changed from an earlier run, or from the file that `warpwright run --json=FILE` has written."""
+        """The changes from an earlier run, or from the file that `warpwright run --json=FILE` has written."""
         if isinstance(baseline, Run):
             return Changes(*self._outcome.against_run("before", baseline._outcome))
         return Changes(*self._outcome.against_file(os.fspath(baseline)))
@@ -207,7 +207,7 @@ class Run(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.statistics)
 
-    # Runs are equal by their statistics, and still keys of dicts and members of sets by what they are.
+    # A mapping compares by its statistics and has no hash; runs keep the hash of objects, as keys of dicts.
     __hash__ = object.__hash__
 
     def stalls(self) -> dict[str, int]:

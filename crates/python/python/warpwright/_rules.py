@@ -26,7 +26,7 @@ class Cause:
 
 
 class Facts:
-    """What was counted of a kernel over all of its launches. `facts["l2.hit_rate"]` is a statistic of it."""
+    """The counts of a kernel over all of its launches. `facts["l2.hit_rate"]` is a statistic of it."""
 
     def __init__(self, kernel: dict[str, Any], report: dict[str, Any]) -> None:
         self.kernel: str = kernel["name"]
@@ -54,7 +54,7 @@ class Facts:
 
     @cached_property
     def roofs(self) -> dict[str, float]:
-        """Percent of each roof in use, by name; empty of kernels with few of the run's cycles."""
+        """Percent of each roof in use, by name; empty for kernels with few of the run's cycles."""
         kernels = (self.report.get("diagnosis") or {}).get("kernels", [])
         roofs: list[dict[str, Any]] = next((of["roofs"] for of in kernels if of["kernel"] == self.kernel), [])
         return {roof["name"]: roof["percent"] for roof in roofs}
@@ -104,7 +104,7 @@ def rule(function: Rule) -> Rule:
 
 
 def remove_rule(function: Rule) -> None:
-    """Removes a rule that `rule` has added; nothing happens if there is none of its name."""
+    """Removes the rule of this name that `rule` has added, if there is one."""
     _RULES[:] = [known for known in _RULES if known.__name__ != function.__name__]
 
 
@@ -131,9 +131,9 @@ def _cause(of: Facts, check: Rule, is_one_of_several: bool) -> Optional[dict[str
     if found is None:
         return None
     if not isinstance(found, Cause):
-        raise TypeError(f"rule {name} returned {found!r}: it returns a Cause or None")
+        raise TypeError(f"rule {name} returned {found!r}, must return a Cause or None")
     if not found.times_faster >= 1:
-        raise ValueError(f"rule {name}: times_faster is {found.times_faster!r}, of at least 1")
+        raise ValueError(f"rule {name}: times_faster is {found.times_faster!r}, must be at least 1")
     at = found.instruction or {}
     line = (at.get("calls") or [None])[-1] or at.get("source") or {}
     kernel = f"{of.kernel}: " if is_one_of_several else ""

@@ -19,7 +19,7 @@ def _units() -> dict[str, str]:
 
 
 def unit(column: str) -> str | None:
-    """Unit of a statistic, of power over time, or of what repeats have of a statistic; None if it has none.
+    """Unit of a statistic, of power over time, or of a column of repeats; None if it has none.
 
     >>> unit("cycles"), unit("power.dram"), unit("cycles.half_width"), unit("kernel")
     ('core cycles', 'W', 'core cycles', None)

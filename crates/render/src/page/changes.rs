@@ -1,4 +1,4 @@
-//! What changed from an earlier run: figures, issue slots, lines, causes.
+//! The changes from an earlier run: figures, issue slots, lines, causes.
 
 use super::html::{Cell, Section, Table, details, escaped, note, spaced};
 use super::overview::list;

@@ -136,8 +136,8 @@ values! {
     Atomic { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, SafeAdd, Cas, Cast, CastSpin }
     /// Type of an atomic access.
     AtomicType { U32, S32, U64, S64, F32, F64, F16x2, Bf16x2, F16, Bf16 }
-    /// Arrivals at a barrier and bytes for it: an arrival and as many bytes as the operand says will come, one of them, or neither but
-    /// one byte; the bytes themselves (`Complete`); as many arrivals as the operand says.
+    /// Arrivals at a barrier and bytes for it: an arrival and as many expected bytes as the operand says, one of these,
+    /// or only one byte; the bytes themselves (`Complete`); as many arrivals as the operand says.
     Arrival { One, OneWithoutBytes, NoneOneByte, None, Complete, Many }
     /// From which memory to which a bulk copy goes.
     CopyDirection { GlobalToShared, SharedToGlobal, SharedToShared }

@@ -65,7 +65,7 @@ struct Command {
     /// Its groups in [`CopyEngine::reads`] and [`CopyEngine::groups`].
     group: [u32; 2],
     ready_at: Cycle,
-    /// When its first request was sent, later by the cycles without room for one.
+    /// Cycle of its first request, plus the cycles in which a request had no room.
     begun: Option<Cycle>,
     /// Bytes of requests that have been sent.
     sent: u64,
@@ -73,7 +73,7 @@ struct Command {
     next: (usize, u32),
     /// Requests without a reply.
     outstanding: u32,
-    /// It is a multicast of another SM.
+    /// The multicast of another SM that it receives, if it does.
     received: Option<Received>,
 }
 
@@ -90,13 +90,13 @@ pub(crate) struct Complete {
     pub transfer: TransferId,
     /// Whether the warp was waiting for the command's group and may continue.
     pub goes_on: bool,
-    /// It was a multicast of another SM, of no warp here.
+    /// The multicast of another SM that it received; then it belongs to no warp here.
     pub received: Option<Received>,
-    /// Its multicast, which is over.
+    /// Its own multicast, which has ended.
     pub ended: Option<Multicast>,
 }
 
-/// A multicast of another SM that has come to a CTA.
+/// A multicast of another SM that a CTA receives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub to: ClusterMember,
@@ -150,14 +150,14 @@ impl CopyEngine {
         self.commands[usize::from(number)].multicast(number)
     }
 
-    /// A multicast of another SM is going to bring data for a CTA here. Returns the token of the replies that bring them.
+    /// A multicast of another SM is going to bring data for a CTA here. Returns the token for its replies.
     pub fn expect(&mut self, to: ClusterMember, multicast: &Multicast) -> u32 {
         let received = Received { to, from: multicast.from.rank, message: multicast.message };
         let command = Command { received: Some(received), outstanding: multicast.requests, ..Command::unused() };
         TOKEN_ENGINE | u32::from(self.add(command))
     }
 
-    /// The number of a command under way.
+    /// Adds a command and returns its number.
     fn add(&mut self, command: Command) -> u16 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.commands.push(Command::unused());
@@ -180,8 +180,8 @@ impl CopyEngine {
         Some(Complete { warp, transfer: transfer.id, goes_on, received, ended })
     }
 
-    /// Sends a request to the memory, if one is due and there is room. Returns the command whose last request it was,
-    /// if it is of a bulk group. Adds the cycles that it takes to `busy_cycles`.
+    /// Sends a request to the memory, if one is due and there is room. If it is the last one of a command of a bulk
+    /// group, the source has been read. Adds the cycles that the request takes to `busy_cycles`.
     pub fn send(
         &mut self,
         now: Cycle,
@@ -259,7 +259,7 @@ impl Command {
         }
     }
 
-    /// Its multicast, if it is one: it is command `number`.
+    /// The multicast of the command, which has this number, if it is one.
     fn multicast(&self, number: u16) -> Option<Multicast> {
         let (from, message) = self.transfer.multicast?;
         let lines = |&(start, length): &(u64, u32)| (start + u64::from(length) - 1) / LINE - start / LINE + 1;

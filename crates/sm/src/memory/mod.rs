@@ -56,7 +56,7 @@ pub trait MemoryStage: Client + Sized + Send {
         wb.now()
     }
 
-    /// The access `id` to shared memory of other CTAs, which the stage has sent there, has its replies.
+    /// The access `id`, which the stage has sent to shared memory of other CTAs, has all its replies.
     fn receive_from_peers(&mut self, _id: InstId) {}
 
     /// Accesses go on, and others come. Events that come by time only are entered by [`WriteBack::wake_at`], or knows

@@ -1,11 +1,11 @@
 //! The SM's side of the network between the SMs of a cluster ([`gpu::PeerRequest`]): accesses to shared memory of CTAs on
-//! other SMs leave here, and their replies and others' accesses come here.
+//! other SMs leave here, and their replies and accesses of other SMs arrive here.
 //!
-//! Loads and atomics wait for the replies of all CTAs that they access; a store is performed with the last of them. What
-//! an access does to an `mbarrier` of another CTA takes effect there when it arrives ([`isa::WarpStream::delivered`]).
+//! Loads and atomics wait for the replies of all CTAs that they access; a store is performed with the last reply.
+//! Arrivals at an `mbarrier` of another CTA take effect when the access arrives there ([`isa::WarpStream::delivered`]).
 //!
-//! - D-P1: an access to the memory of the own and of other CTAs takes the time of the others.
-//! - D-P2: the access of the network to shared memory takes its banks from no other access.
+//! - D-P1: an access to both the own CTA's and other CTAs' memory takes the time of the accesses to the others.
+//! - D-P2: accesses from the network do not occupy the banks of shared memory.
 
 use crate::inflight::InstId;
 use gpu::{Multicast, PeerEvent, PeerRequest};
@@ -18,26 +18,26 @@ use std::collections::BinaryHeap;
 /// Marks the token of a store; the rest is its warp. Without it, the rest is the number of the instruction.
 const TOKEN_STORE: u32 = 1 << 31;
 
-/// What leaves the SM for the network, and what comes.
+/// Requests and multicasts that leave the SM for the network, and events that arrive.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     requests: Vec<PeerRequest>,
     multicasts: Vec<Multicast>,
-    /// What comes, with its cycle and its place in the order of its coming.
+    /// Events to come, by cycle, then in the order in which they were received.
     events: BinaryHeap<Reverse<(Cycle, u64, PeerEvent)>>,
     received: u64,
-    /// Loads and atomics, with the number of replies that they lack.
+    /// Loads and atomics, with the number of their missing replies.
     left: Vec<(InstId, u32)>,
 }
 
-/// What a reply brings.
+/// The effect of a reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reply {
     /// A part of a store of this warp has been performed.
     Store(WarpSlot),
     /// An instruction has all its replies.
     Complete(InstId),
-    /// It lacks others.
+    /// An instruction still lacks replies.
     Partial,
 }
 
@@ -47,7 +47,7 @@ impl Peers {
         self.left.is_empty()
     }
 
-    /// Instruction `id` of `warp` leaves for other CTAs. Returns the number of its requests.
+    /// Sends the accesses of instruction `id` of `warp` to other CTAs. Returns the number of requests.
     pub fn send(&mut self, now: Cycle, (id, warp): (InstId, WarpSlot), access: Access, accesses: &PeerAccesses) -> u32 {
         let count = accesses.to.len() as u32;
         let token = if access == Access::Store { TOKEN_STORE | u32::from(warp.0) } else { u32::from(id.0) };
@@ -62,7 +62,7 @@ impl Peers {
         count
     }
 
-    /// Data that the copy engine has read from shared memory leave for other CTAs.
+    /// Sends data that the copy engine has read from shared memory to other CTAs.
     pub fn send_copy(&mut self, now: Cycle, accesses: &PeerAccesses) {
         self.push(now, accesses, None, |bytes| [bytes, 0]);
     }
@@ -78,29 +78,29 @@ impl Peers {
         self.multicasts.push(multicast);
     }
 
-    /// These since this was last called.
+    /// Takes the multicasts since the last call.
     pub fn take_multicasts(&mut self) -> Vec<Multicast> {
         std::mem::take(&mut self.multicasts)
     }
 
-    /// The requests since this was last called.
+    /// Takes the requests since the last call.
     pub fn take_requests(&mut self) -> Vec<PeerRequest> {
         std::mem::take(&mut self.requests)
     }
 
-    /// `event` comes in cycle `at`.
+    /// `event` is due in cycle `at`.
     pub fn receive(&mut self, at: Cycle, event: PeerEvent) {
         self.events.push(Reverse((at, self.received, event)));
         self.received += 1;
     }
 
-    /// When the next event comes.
+    /// The cycle of the next event.
     #[inline]
     pub fn next_event(&self) -> Cycle {
         self.events.peek().map_or(NEVER, |&Reverse((at, ..))| at)
     }
 
-    /// The next event, if it has come.
+    /// Takes the next event, if it is due.
     pub fn take_event(&mut self, now: Cycle) -> Option<PeerEvent> {
         if self.next_event() > now {
             return None;
@@ -108,7 +108,7 @@ impl Peers {
         self.events.pop().map(|Reverse((_, _, event))| event)
     }
 
-    /// The reply with this token has come.
+    /// The reply with this token has arrived.
     pub fn reply(&mut self, token: u32) -> Reply {
         if token & TOKEN_STORE != 0 {
             return Reply::Store(WarpSlot((token & !TOKEN_STORE) as u16));
@@ -125,7 +125,7 @@ impl Peers {
 }
 
 impl Persist for Peers {
-    /// Between kernels nobody waits for a reply; what comes is for CTAs that have ended.
+    /// Between kernels no instruction waits for a reply; remaining events are for CTAs that have ended.
     fn persist(&mut self, _: &mut Archive) -> Result<(), Mismatch> {
         self.events.clear();
         Ok(())

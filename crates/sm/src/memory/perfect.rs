@@ -98,7 +98,7 @@ impl MemoryStage for PerfectMemory {
             let id = wb.begin_access(wires.oc_ex);
             let record = wb.state.slab.get(id).record;
             if let Some(accesses) = wb.state.slab.record_mut(record).peers.take() {
-                // Nobody waits for it, but others may wait for its arrivals.
+                // No instruction waits for it, but other CTAs may wait for its arrivals.
                 wb.state.peers.send_copy(wb.tick.now, &accesses);
             }
             let UnderWay { accesses, latency } = &mut self.under_way[hit(wb.state, id) as usize];

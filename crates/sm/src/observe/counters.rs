@@ -64,13 +64,13 @@ kit::counters! {
         pub transfer_bytes: "bytes",
         /// Of these, bytes from global memory.
         pub transfer_load_bytes: "bytes",
-        /// Of these, bytes to global memory, reductions not among them.
+        /// Of these, bytes to global memory without reductions.
         pub transfer_store_bytes: "bytes",
         /// Of these, bytes that were reduced into global memory.
         pub transfer_reduction_bytes: "bytes",
-        /// Bytes that the loads among them brought to other CTAs of the cluster, each receiver's counted.
+        /// Bytes that the loads among them brought to other CTAs of the cluster, counted for each receiver.
         pub multicast_bytes: "bytes",
-        /// Cycles in which the copy engine sent requests, or waited between two by its rate.
+        /// Cycles in which the copy engine sent requests, or waited between two because of its rate.
         pub transfer_cycles: "cycles",
         /// Warp accesses to shared memory.
         pub shared_accesses: "warp instructions",

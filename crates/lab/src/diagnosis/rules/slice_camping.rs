@@ -5,9 +5,9 @@ use super::super::cause::BOUND;
 use super::super::facts::Facts;
 use super::super::found::{Found, name_or};
 
-/// Traffic of the busiest part over the mean of all, from which they are unequal.
+/// Traffic of the busiest part over the mean of all parts at which they count as unequal.
 const UNEQUAL: f64 = 2.0;
-/// Share of atomics among the accesses, from which `atomics_at_one_address` is the rule.
+/// Share of atomics among the accesses above which `atomics_at_one_address` applies instead.
 const ATOMICS: f64 = 0.5;
 
 /// The busiest of equal parts.
@@ -23,7 +23,7 @@ struct Busiest {
 }
 
 impl Busiest {
-    /// Of `count` parts that move `all` bytes, and can move `peak` in a cycle together.
+    /// The busiest of `count` parts that move `all` bytes in total and up to `peak` bytes per cycle.
     fn of(facts: &Facts<'_>, count: u32, what: &str, (bytes, all): (f64, f64), peak: f64) -> Option<Self> {
         let parts = f64::from(count);
         let in_use = (bytes / (facts.cycles * peak / parts)).min(1.0);
@@ -32,7 +32,7 @@ impl Busiest {
         is_crowded.then(|| Self { parts: format!("{count} {what}"), share: bytes / all, over_mean, in_use })
     }
 
-    /// Share of the cycles that it takes longer than with equal parts.
+    /// Share of the cycles that equal parts would save.
     fn excess(&self) -> f64 {
         self.in_use * (1.0 - 1.0 / self.over_mean)
     }

@@ -89,14 +89,14 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(&[(bits(91, 1), 1), (bits(70, 2), 1)]),
-    row(SassOp::SyncsCctl, 0x1b1, &[4], &[], &[at(BARRIER)], "the barrier is no longer used").sm(90, 90).fixed(UNIFORM_ON),
+    row(SassOp::SyncsCctl, 0x1b1, &[4], &[], &[at(BARRIER)], "invalidates the barrier").sm(90, 90).fixed(UNIFORM_ON),
     row(
         SassOp::StAs,
         0x1bd,
         &[6],
         &[SIZE],
         &[at(PAIR), DATA],
-        "shared memory of a CTA of the cluster = b; the bytes come to a barrier",
+        "shared memory of a CTA of the cluster = b; a barrier counts the bytes",
     )
     .sm(90, 90)
     .fixed(&[(bits(90, 2), 3), (bits(77, 4), 0), NOT_ADDED]),
@@ -106,7 +106,7 @@ pub(super) const ROWS: &[Row] = &[
         &[6],
         &[REDUCTION_OP, ATOMIC_TYPE],
         &[at(PAIR), DATA],
-        "shared memory of a CTA of the cluster = memory op b; the bytes come to a barrier",
+        "shared memory of a CTA of the cluster = memory op b; a barrier counts the bytes",
     )
     .sm(90, 90)
     .fixed(&[(bits(90, 2), 2), (bits(72, 1), 1), (bits(77, 4), 0), NOT_ADDED]),

@@ -90,7 +90,7 @@ pub struct LoadStoreUnit {
     shared: SharedPipe,
     /// Other CTAs whose shared memory the instruction in the dispatch register accesses.
     peers: Option<Box<PeerAccesses>>,
-    /// Accesses to these that have their replies.
+    /// Accesses to other CTAs that have all their replies.
     from_peers: VecDeque<InstId>,
     /// L1 data cache with its look-up queues; absent if the GPU has none.
     l1: Option<L1>,
