@@ -87,6 +87,8 @@ def test_an_option_chooses_another_architecture():
     given = ww.cuda(SAXPY, options=["--gpu-architecture=compute_75"])
     assert ".target sm_75" in given.ptx(80)
     assert given.compiled(75, machine_code=True).code.startswith(b"//")
+    apart = ww.cuda(SAXPY, options=["--gpu-architecture", "compute_75", "-D", "A=1", "-D", "B=2"])
+    assert ".target sm_75" in apart.ptx(80)
     real = ww.cuda(SAXPY, options=["-arch=sm_75"]).compiled(80, machine_code=False)
     assert real.code.startswith(b"\x7fELF")
 

@@ -37,18 +37,20 @@ class Cuda:
     def compiled(self, sm: int, machine_code: bool) -> Compiled:
         """The code for an architecture, or for the nearest that NVRTC knows."""
         nvrtc = _library()
-        given = next((of for of in self.options if re.match(r"-(-gpu-architecture|arch)\b", of)), None)
-        if given is None:
+        options = ["-lineinfo", *(f"-I{folder}" for folder in _includes()), *self.options]
+        # The value of an option may be the next one.
+        given = re.search(r"(?m)^(?:--gpu-architecture|-arch)[=\n](.*)", "\n".join(self.options))
+        if given:
+            architecture = given[1]
+            machine_code = "compute_" not in architecture
+        else:
             known = _architectures(nvrtc)
             nearest = max((of for of in known if of <= sm), default=known[0])
             machine_code = machine_code and nearest == sm
             # Instructions that only sm_90 has, such as wgmma, need the target sm_90a.
-            architecture = f"{nearest}a" if nearest == 90 else str(nearest)
-            given = f"--gpu-architecture={'sm' if machine_code else 'compute'}_{architecture}"
-        else:
-            machine_code = "compute_" not in given
-        options = [given, "-lineinfo", *(f"-I{folder}" for folder in _includes()), *self.options]
-        return _compile(nvrtc, self, list(dict.fromkeys(options)), machine_code)
+            architecture = f"{'sm' if machine_code else 'compute'}_{nearest}{'a' if nearest == 90 else ''}"
+            options.append(f"--gpu-architecture={architecture}")
+        return _compile(nvrtc, self, options, architecture, machine_code)
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,9 @@ def _text_of(nvrtc: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
     return data.raw
 
 
-def _compile(nvrtc: ctypes.CDLL, source: Cuda, options: Sequence[str], machine_code: bool) -> Compiled:
+def _compile(
+    nvrtc: ctypes.CDLL, source: Cuda, options: Sequence[str], architecture: str, machine_code: bool
+) -> Compiled:
     program = ctypes.c_void_p()
     text, name = source.text.encode(), os.fsencode(source.name)
     _check(nvrtc, nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name, 0, None, None))
@@ -156,7 +160,7 @@ def _compile(nvrtc: ctypes.CDLL, source: Cuda, options: Sequence[str], machine_c
             log = _text_of(nvrtc, program, "ProgramLog").rstrip(b"\0\n").decode(errors="replace")
             missing = "could not open source file" in log or "cannot open source file" in log
             hint = f"\n  hint: headers of CUDA: {_INSTALL} nvidia-cuda-cccl-cu12" if missing else ""
-            raise _native.InputError(f"{source.name}: NVRTC cannot compile it ({options[0]}):\n{log}{hint}")
+            raise _native.InputError(f"{source.name}: NVRTC cannot compile it for {architecture}:\n{log}{hint}")
         lowered = {instance: _lowered(nvrtc, program, instance) for instance in source.names}
         return Compiled(_text_of(nvrtc, program, "CUBIN" if machine_code else "PTX"), lowered)
     finally:
