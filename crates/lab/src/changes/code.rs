@@ -1,13 +1,15 @@
 //! Texts of instructions without the parts that a compiler chooses anew, to match two versions of a kernel.
 
+use sass::meaning::{base, opcode_of};
+
 /// Mnemonics whose operands are addresses of code.
 const JUMPS: [&str; 8] = ["BRA", "BSSY", "BSYNC", "BRX", "CALL", "JMP", "RET", "WARPSYNC"];
 
 /// The text of an instruction without numbers of registers, predicates, labels and addresses of code. All of them
 /// change when the compiler allocates other registers or inserts an instruction.
 pub fn without_numbers(text: &str) -> String {
-    let mnemonic = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
-    let is_jump = JUMPS.contains(&mnemonic.split('.').next().unwrap_or_default());
+    let mnemonic = opcode_of(text);
+    let is_jump = JUMPS.contains(&base(mnemonic));
     let mut out = String::with_capacity(text.len());
     let mut word = String::new();
     // Words consist of letters, digits and other characters of names.
