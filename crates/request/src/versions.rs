@@ -4,6 +4,7 @@
 use crate::BadRequest;
 use crate::name;
 use crate::options::Options;
+use crate::sweep::check_size;
 use crate::values::{EVERY, distinct};
 use lab::Job;
 use launchfile::ModuleOverride;
@@ -94,6 +95,7 @@ fn alternatives(options: &Options) -> Result<Vec<Version>, BadRequest> {
     let mut versions = vec![Version::default()];
     for (name, files) in by_name {
         distinct(&options.called("module"), &files)?;
+        check_size(1, (versions.len() as u64).saturating_mul(files.len() as u64))?;
         let labels = labels(&files);
         let varies = files.len() > 1;
         let with = |version: &Version, file: &PathBuf, label: &String| {
@@ -145,6 +147,17 @@ mod tests {
         assert_eq!(versions(&[("module", "a/v1.cubin,b/v2.cubin")], &["a.toml"]), ["v1.cubin", "v2.cubin"]);
         assert_eq!(versions(&[("module", "k.ptx=a/k.cubin,b/k.cubin")], &["a.toml"]), ["a/k.cubin", "b/k.cubin"]);
         assert!(made(&[("module", "a.cubin,a.cubin")], &["a.toml"]).unwrap_err().contains("given twice"));
+    }
+
+    #[test]
+    fn too_many_versions_are_refused_before_they_are_made() {
+        let mut options = Options::read(Way::Compare, &Vec::new(), &|row| row.called(Way::Compare)).unwrap();
+        for (name, file) in (0..8).flat_map(|name| (0..100).map(move |file| (name, file))) {
+            let (name, path) = (Some(format!("{name}.ptx")), format!("{file}.ptx").into());
+            options.module.push(ModuleOverride { name, path });
+        }
+        let why = rows(&options, &["a.toml".into()]).unwrap_err().message;
+        assert!(why.starts_with("10000 columns: a comparison has"), "{why}");
     }
 
     #[test]
