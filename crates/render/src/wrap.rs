@@ -39,12 +39,17 @@ pub fn is_unbounded() -> bool {
 /// The words of `text` in lines of at most [`line_limit`] characters, the first after `first`, the others after `rest`. A word
 /// that is longer has a line of its own.
 pub fn wrapped(text: &str, first: &str, rest: &str) -> String {
-    filled(text.split_whitespace(), first, rest)
+    wrapped_within(line_limit(), text, first, rest)
+}
+
+/// As [`wrapped`], for a file: lines have at most `most` characters, whatever the terminal has.
+pub fn wrapped_within(most: usize, text: &str, first: &str, rest: &str) -> String {
+    filled(most, text.split_whitespace(), first, rest)
 }
 
 /// As [`wrapped`], with lines that end only after a comma.
 pub fn wrapped_list(text: &str, first: &str, rest: &str) -> String {
-    filled(text.split_inclusive(", ").map(str::trim_end), first, rest)
+    filled(line_limit(), text.split_inclusive(", ").map(str::trim_end), first, rest)
 }
 
 /// Columns that text takes, colours left out.
@@ -52,8 +57,7 @@ pub fn width(text: &str) -> usize {
     anstream::adapter::strip_str(text).to_string().chars().count()
 }
 
-fn filled<'a>(words: impl Iterator<Item = &'a str>, first: &str, rest: &str) -> String {
-    let most = line_limit();
+fn filled<'a>(most: usize, words: impl Iterator<Item = &'a str>, first: &str, rest: &str) -> String {
     let (mut lines, mut line, mut is_empty) = (String::new(), first.to_owned(), true);
     for word in words {
         let blank = usize::from(!is_empty);

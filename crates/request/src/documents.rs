@@ -2,7 +2,11 @@
 
 use crate::option::{Group, OptionRow, Shape, Way};
 use crate::options::ROWS;
+use render::wrap::wrapped_within;
 use std::fmt::Write as _;
+
+/// Columns of a line in the package of Python.
+const PYTHON_COLUMNS: usize = 120;
 
 /// The values of an option as a command line has them.
 fn usage(row: &OptionRow) -> String {
@@ -161,26 +165,12 @@ impl Call {
         for row in self.rows() {
             let names: Vec<&str> = self.names(row).collect();
             let meaning = meaning(row).replace("\\|", "|");
-            let _ = writeln!(text, "    {}{}", names.join(", "), lines(&format!("{meaning}."), "        "));
+            let indent = "        ";
+            let _ = writeln!(text, "    {}", names.join(", "));
+            text += &wrapped_within(PYTHON_COLUMNS, &format!("{meaning}."), indent, indent);
         }
         text
     }
-}
-
-/// `text` on lines of its own that begin with `indent` and have 120 columns at most.
-fn lines(text: &str, indent: &str) -> String {
-    let (mut lines, mut columns) = (String::new(), usize::MAX);
-    for word in text.split(' ') {
-        let more = 1 + word.chars().count();
-        if columns.saturating_add(more) > 120 {
-            let _ = write!(lines, "\n{indent}{word}");
-            columns = indent.len() + more - 1;
-        } else {
-            let _ = write!(lines, " {word}");
-            columns += more;
-        }
-    }
-    lines
 }
 
 /// Whether an option chooses the workload, which a device does not have.
