@@ -147,4 +147,54 @@ mod tests {
         let wrong = find("launch-file").unwrap_err().message;
         assert!(wrong.contains("did you mean `launch-files`?"), "{wrong}");
     }
+
+    /// Every command in a block of a document, or in the list of figures, is one that the program takes. `…` stands for what
+    /// a user fills in.
+    #[test]
+    fn commands_of_documents_are_understood() {
+        let root = Path::new(ROOT);
+        let mut pages = files(&root.join("docs"), "md");
+        pages.push(root.join("README.md"));
+        let (mut commands, mut wrong) = (0, String::new());
+        for page in pages {
+            let text = fs::read_to_string(&page).expect("text").replace("\\\n", " ");
+            let mut is_code = false;
+            for line in text.lines() {
+                is_code ^= line.starts_with("```");
+                let line = line.strip_prefix("$ ").unwrap_or(line);
+                if !is_code || !line.starts_with("warpwright ") || line.contains('…') {
+                    continue;
+                }
+                // The rest of the command is in the checkpoint.
+                if line.contains(" --resume ") {
+                    continue;
+                }
+                // Of a pipe the first command; brackets are around options that may be left out.
+                let line = line.split(" | ").next().unwrap_or_default().split(" > ").next().unwrap_or_default();
+                let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
+                commands += 1;
+                if let Err(said) = crate::commands::grammar().try_get_matches_from(words) {
+                    wrong += &format!("{}: {line}\n{said}\n", page.display());
+                }
+            }
+        }
+        let figures = fs::read_to_string(root.join("docs/figures.toml")).expect("text");
+        let figures: toml::Table = toml::from_str(&figures).expect("TOML");
+        let rows = ["sample", "page"].into_iter().flat_map(|list| figures[list].as_array().expect("a list"));
+        let of = |row: &toml::Value| match row.get("command") {
+            Some(one) => vec![one.clone()],
+            None => row["commands"].as_array().expect("a list").clone(),
+        };
+        for line in rows.flat_map(of) {
+            let line = line.as_str().expect("a text");
+            commands += 1;
+            if let Err(said) =
+                crate::commands::grammar().try_get_matches_from(["warpwright"].into_iter().chain(line.split(' ')))
+            {
+                wrong += &format!("docs/figures.toml: {line}\n{said}\n");
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong}");
+        assert!(commands > 110, "{commands}");
+    }
 }
