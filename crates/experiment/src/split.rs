@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use kit::output;
-use lab::{KernelReport, KernelTotal, Report, Sampling, summed};
+use lab::{KernelReport, Report, Sampling, summed, summed_by_kernel};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::File;
@@ -185,24 +185,23 @@ pub fn gathered(first: ProgramReport, shares: &[(Range<u32>, ProgramReport)]) ->
     let per_second = |name: &str| if host.seconds > 0.0 { total.number(name) / host.seconds } else { 0.0 };
     host.cycles_per_second = per_second("total_cycles");
     host.warp_instructions_per_second = per_second("warp_instructions");
-    let mut names: Vec<&str> = Vec::new();
-    kernels.iter().for_each(|kernel| {
-        if !names.contains(&&*kernel.name) {
-            names.push(&kernel.name)
-        }
-    });
-    let of_name = |name: &str| {
-        let of = || kernels.iter().filter(|kernel| kernel.name == name);
-        let statistics = summed(of().map(|kernel| &kernel.statistics)).into();
-        KernelTotal { name: name.to_owned(), launches: of().count() as u64, statistics }
-    };
-    let by_kernel = names.into_iter().map(of_name).collect();
+    let by_kernel = summed_by_kernel(&kernels);
     let mut program = first;
     let Some(device) = program.devices.first_mut() else { return Ok(program) };
     // Without time, kernels take none.
     device.seconds += total.number("total_time") * 1e-6;
     device.untimed.clear();
-    device.report = Report { kernels, total, by_kernel, remarks, sampling: None, host, ..device.report.clone() };
+    device.report = Report {
+        kernels,
+        total,
+        // The first run has no time, and a share also has the accesses of the launch that fills its caches.
+        l2_slice_accesses: Vec::new(),
+        by_kernel,
+        remarks,
+        sampling: None,
+        host,
+        ..device.report.clone()
+    };
     Ok(program)
 }
 

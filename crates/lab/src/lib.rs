@@ -103,5 +103,5 @@ pub use simulation::clusters_at_once;
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
 pub use structures::{hardware, in_order, structures};
-pub use summed::summed;
+pub use summed::{summed, summed_by_kernel};
 pub use traces::{LIST_FILE, NATIVE_FILE, is_trace};

@@ -9,7 +9,7 @@ use crate::power::PowerSeries;
 use crate::profile::Profile;
 use crate::samples::{Overview, SampleSeries};
 use crate::sampling::Sampling;
-use crate::summed::summed;
+use crate::summed::summed_by_kernel;
 use crate::timeline::SmTimeline;
 use gpu::Stats;
 use gpu::{Prediction, Scaling};
@@ -335,7 +335,7 @@ impl Report {
             Head { kernels: None, .. } | Head { total: None, .. } => Err("not the report of a run".to_owned()),
             Head { schema: Some(SCHEMA), .. } => {
                 let mut report: Self = serde_json::from_slice(json).map_err(|e| format!("damaged: {e}"))?;
-                report.by_kernel = by_kernel(&report.kernels);
+                report.by_kernel = summed_by_kernel(&report.kernels);
                 Ok(report)
             }
             Head { schema, .. } => {
@@ -361,20 +361,4 @@ impl Report {
             ..self.clone()
         })
     }
-}
-
-/// The launches of each kernel together, in the order of their first ends.
-fn by_kernel(launches: &[KernelReport]) -> Vec<KernelTotal> {
-    let mut names: Vec<&str> = Vec::new();
-    for launch in launches {
-        if !names.contains(&launch.name.as_str()) {
-            names.push(&launch.name);
-        }
-    }
-    let total = |name: &&str| {
-        let of = || launches.iter().filter(|launch| launch.name == **name);
-        let statistics = summed(of().map(|launch| &launch.statistics)).into();
-        KernelTotal { name: (*name).to_owned(), launches: of().count() as u64, statistics }
-    };
-    names.iter().map(total).collect()
 }

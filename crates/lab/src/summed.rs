@@ -1,6 +1,7 @@
 //! The statistics of several launches together, from their reports.
 
 use crate::packed::PackedStats;
+use crate::report::{KernelReport, KernelTotal};
 use gpu::{Stats, Value};
 
 /// The statistics of `launches`, none of which overlap, as those of one run: counts, times and energies are sums, a ratio
@@ -18,6 +19,22 @@ pub fn summed<'a>(launches: impl Iterator<Item = &'a PackedStats>) -> Stats {
     }
     let Stats(first) = of_first.unwrap_or_default();
     Stats(first.into_iter().zip(sum).map(|((info, _), sum)| (info, sum.value())).collect())
+}
+
+/// The launches of each kernel together, in the order of the first launch of each.
+pub fn summed_by_kernel(launches: &[KernelReport]) -> Vec<KernelTotal> {
+    let mut names: Vec<&str> = Vec::new();
+    for launch in launches {
+        if !names.contains(&launch.name.as_str()) {
+            names.push(&launch.name);
+        }
+    }
+    let total = |name: &&str| {
+        let of = || launches.iter().filter(|launch| launch.name == **name);
+        let statistics = summed(of().map(|launch| &launch.statistics)).into();
+        KernelTotal { name: (*name).to_owned(), launches: of().count() as u64, statistics }
+    };
+    names.iter().map(total).collect()
 }
 
 /// A statistic of several launches.
@@ -57,6 +74,8 @@ fn weight(name: &str, unit: &str, launch: &Stats) -> Option<f64> {
     let of = |name: &str| Some(launch.number(name));
     match name {
         _ if matches!(unit, "J" | "us") => None,
+        // Launches may have different busiest parts: the sum is what the busiest one has at most.
+        "l2.busiest_slice" | "dram.busiest_channel" => None,
         "lane_use" | "energy.per_warp_instruction" | "design.reordered_share" => of("warp_instructions"),
         "energy.per_thread_instruction" => of("thread_instructions"),
         // Cycles in which an SM had a warp.
