@@ -188,6 +188,11 @@ fn a_wrong_baseline_is_refused() {
     folder.write("changed.json", &whole.replacen("\"grid\": [", "\"grid\": [1.5,", 1));
     folder.write("newer.json", &whole.replacen("\"schema\": 2", "\"schema\": 99", 1));
     folder.write("list.json", "[1, 2]");
+    folder.succeed("run v1.toml --quiet --time none --json=untimed.json");
+    folder.succeed("profile v1.toml --quiet --json=profiled.json");
+    let mut profiled = folder.json("profiled.json");
+    profiled["profile"]["kernels"][0]["instructions"][0]["issues"] = u64::MAX.into();
+    folder.write("many.json", &profiled.to_string());
     folder.write("object.json", "{}");
     for (words, said) in [
         ("run v1.toml --baseline missing.json", "No such file"),
@@ -198,6 +203,8 @@ fn a_wrong_baseline_is_refused() {
         ("run v1.toml --baseline object.json", "not the report of a run"),
         ("run v1.toml --baseline compared.json", "the results of a comparison"),
         ("run v1.toml --baseline v1.ptx", "not JSON of a report"),
+        ("run v1.toml --baseline untimed.json", "no kernel of it was simulated in time"),
+        ("run v1.toml --baseline many.json", "damaged: its profile has too many issue slots"),
         ("run v1.toml --baseline part.json", "did not finish"),
         ("run v1.toml --baseline before.json --gpu v100 --any-architecture", "is of rtx2060s, and the run is on v100"),
         ("run v1.toml --baseline before.json --core functional", "core functional has no time"),
@@ -206,8 +213,17 @@ fn a_wrong_baseline_is_refused() {
         let ran = folder.fails(words);
         assert!(ran.stderr.contains(said) && ran.stdout.is_empty(), "{words}: {}", ran.stderr);
     }
+    // Counts that nothing has are compared all the same.
+    let mut huge = folder.json("before.json");
+    huge["kernels"][0]["statistics"]["cycles"] = u64::MAX.into();
+    let launch = huge["kernels"][0].clone();
+    huge["kernels"].as_array_mut().unwrap().push(launch);
+    folder.write("huge.json", &huge.to_string());
+    folder.succeed("run v1.toml --baseline huge.json");
     let ran = folder.fails("run other.toml --baseline before.json");
     assert!(ran.stderr.contains("is of another kernel: it ran `sum`, this run `other`"), "{}", ran.stderr);
+    let untimed = folder.fails("run v1.toml --baseline before.json --time none");
+    assert!(untimed.stderr.contains("no kernel of the run was simulated in time"), "{}", untimed.stderr);
     assert!(ran.stdout.contains("cycles of kernels"), "the run is reported: {}", ran.stdout);
 }
 

@@ -225,6 +225,18 @@ impl Profile {
         Self { levels: self.levels, nobody: self.nobody.clone(), shared_energy, kernels: kept }
     }
 
+    /// The issue slots of all instructions, with those that they caused: `None` if a damaged file has too many to be
+    /// added up.
+    pub(crate) fn checked_slots(&self) -> Option<u64> {
+        let of_instruction = |i: &InstructionProfile| {
+            let mut lost = i.stalls.iter().chain(&i.causes);
+            lost.try_fold(i.issues, |sum, (_, slots)| sum.checked_add(*slots))
+        };
+        let nobody = self.nobody.iter().try_fold(0, |sum: u64, (_, slots)| sum.checked_add(*slots))?;
+        let mut instructions = self.kernels.iter().flat_map(|kernel| &kernel.instructions);
+        instructions.try_fold(nobody, |sum, i| sum.checked_add(of_instruction(i)?))
+    }
+
     /// Issue slots that stayed empty for each reason, in all.
     pub fn lost(&self) -> BTreeMap<&'static str, u64> {
         let waiting = self.kernels.iter().flat_map(|kernel| &kernel.instructions).flat_map(|i| &i.stalls);

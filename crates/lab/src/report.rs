@@ -335,6 +335,9 @@ impl Report {
             Head { kernels: None, .. } | Head { total: None, .. } => Err("not the report of a run".to_owned()),
             Head { schema: Some(SCHEMA), .. } => {
                 let mut report: Self = serde_json::from_slice(json).map_err(|e| format!("damaged: {e}"))?;
+                if report.profile.as_ref().is_some_and(|profile| profile.checked_slots().is_none()) {
+                    return Err("damaged: its profile has too many issue slots".to_owned());
+                }
                 report.by_kernel = summed_by_kernel(&report.kernels);
                 Ok(report)
             }

@@ -50,7 +50,7 @@ struct Sum {
 impl Sum {
     fn add(&mut self, value: Value, weight: Option<f64>) {
         match value {
-            Value::Count(count) => self.count += count,
+            Value::Count(count) => self.count = self.count.saturating_add(count),
             Value::Real(real) => {
                 self.is_real = true;
                 let Some(real) = real else { return };

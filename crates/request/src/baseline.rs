@@ -4,6 +4,7 @@ use crate::BadRequest;
 use crate::options::Options;
 use lab::changes::{Changes, share_a_kernel};
 use lab::{Report, Setup};
+use render::summary;
 use std::path::Path;
 
 /// Maximum size of a report.
@@ -51,6 +52,9 @@ impl Baseline {
         if !lab::is_timed(&report.core) {
             return Err(format!("core {} has no time to compare", report.core));
         }
+        if !has_time(&report) {
+            return Err("no kernel of it was simulated in time".to_owned());
+        }
         Ok(Self { name: name.to_owned(), report: Box::new(report) })
     }
 
@@ -88,6 +92,9 @@ impl Baseline {
         if report.interrupted || report.error.is_some() {
             return Err("the run did not finish: nothing is compared".to_owned());
         }
+        if !has_time(report) {
+            return Err("no kernel of the run was simulated in time: nothing is compared".to_owned());
+        }
         if !share_a_kernel(&self.report, report) {
             let names = |report: &Report| {
                 let names: Vec<String> = report.by_kernel.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
@@ -101,6 +108,11 @@ impl Baseline {
         }
         Changes::between(&self.name, &self.report, report).ok_or_else(|| "one of the runs has no time".to_owned())
     }
+}
+
+/// Whether any of it was simulated in time.
+fn has_time(report: &Report) -> bool {
+    report.total.number(summary::CYCLES) > 0.0
 }
 
 fn refused(options: &Options, name: &str, why: &str) -> BadRequest {

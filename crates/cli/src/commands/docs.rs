@@ -148,8 +148,8 @@ mod tests {
         assert!(wrong.contains("did you mean `launch-files`?"), "{wrong}");
     }
 
-    /// Every command in a block of a document, or in the list of figures, is one that the program takes. `…` stands for what
-    /// a user fills in.
+    /// The program accepts every command in a block of a document or in the list of figures. Commands with `…`, which
+    /// the user replaces, are skipped.
     #[test]
     fn commands_of_documents_are_understood() {
         let root = Path::new(ROOT);
