@@ -2,11 +2,10 @@
 
 use crate::diagnosis::paragraph;
 use crate::number::{self, ABSENT};
-use crate::profile::signed;
+use crate::profile::{more, signed};
 use crate::style::{FAINT, HEADING, styled};
 use crate::table::{Align, Table};
 use crate::wrap::wrapped;
-use kit::text::counted;
 use lab::changes::{Changes, Figure, KernelChange, LineChange, Slots, Spot};
 
 /// Maximum number of rows of a table.
@@ -50,11 +49,16 @@ pub fn machine_sentences(changes: &Changes) -> Vec<String> {
 /// The change in time in a sentence.
 pub fn summary(changes: &Changes) -> String {
     let cycles = changes.cycles();
-    let Some(times) = changes.times_faster.filter(|_| cycles != 0.0) else { return "As many cycles.".to_owned() };
+    if cycles == 0.0 {
+        return "As many cycles.".to_owned();
+    }
     let (count, more) = (cycles.abs().round() as u64, if cycles < 0.0 { "fewer" } else { "more" });
-    let speed =
-        if times >= 1.0 { format!("{times:.3} times as fast") } else { format!("{:.3} times as slow", 1.0 / times) };
-    format!("{} {more} {}: {speed}.", number::count(count), kit::text::plural(count, "cycle"))
+    let speed = match changes.times_faster {
+        None => String::new(),
+        Some(times) if times >= 1.0 => format!(": {times:.3} times as fast"),
+        Some(times) => format!(": {:.3} times as slow", 1.0 / times),
+    };
+    format!("{} {more} {}{speed}.", number::count(count), kit::text::plural(count, "cycle"))
 }
 
 pub(crate) fn cycles(change: f64) -> String {
@@ -115,7 +119,7 @@ fn kernels(all: &[KernelChange]) -> String {
             .map_or_else(|| kernel.name.clone(), |old| format!("{} (was {old})", kernel.name));
         table.row(&[name, of(kernel.cycles_before), of(kernel.cycles_after), cycles(kernel.cycles())]);
     }
-    table.render() + &left(all.len(), "kernel")
+    table.render() + &more(all.len().saturating_sub(MOST), "kernel")
 }
 
 /// The lines of each kernel that changed most; empty unless both runs were profiled.
@@ -137,20 +141,19 @@ fn lines(kernel: &KernelChange) -> String {
     for line in kernel.lines.iter().take(MOST) {
         let slots =
             |spot: &Option<Spot>| spot.as_ref().map_or_else(|| ABSENT.to_owned(), |spot| number::count(spot.slots));
-        let spot = line.after.as_ref().or(line.before.as_ref());
-        let waits = spot.and_then(|spot| spot.waits_for).unwrap_or_default();
         table.row(&[
             slots(&line.before),
             slots(&line.after),
             cycles(line.cycles),
             state(line).to_owned(),
             place(line),
-            waits.to_owned(),
+            line.waits_for().unwrap_or_default().to_owned(),
             line.text.clone(),
         ]);
     }
     let note = styled(FAINT, "issue slots of lines, and the cycles that they account for");
-    format!("{}  {note}\n{}{}", styled(HEADING, &kernel.name), table.render(), left(kernel.lines.len(), "line"))
+    let left = more(kernel.lines.len().saturating_sub(MOST), "line");
+    format!("{}  {note}\n{}{left}", styled(HEADING, &kernel.name), table.render())
 }
 
 /// A word for a line that only one version has; empty for others.
@@ -173,15 +176,6 @@ pub fn place(line: &LineChange) -> String {
         }
         (_, Some(spot)) | (Some(spot), None) => of(spot),
         (None, None) => String::new(),
-    }
-}
-
-fn left(all: usize, what: &str) -> String {
-    let left = all.saturating_sub(MOST);
-    if left == 0 {
-        String::new()
-    } else {
-        format!("  {}\n", styled(FAINT, format!("and {}", counted(left as u64, &format!("more {what}")))))
     }
 }
 

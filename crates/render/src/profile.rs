@@ -162,7 +162,7 @@ fn energy_line(profile: &Profile) -> String {
 }
 
 /// A line that says that there are `left` more; nothing if there are none.
-fn more(left: usize, noun: &str) -> String {
+pub(crate) fn more(left: usize, noun: &str) -> String {
     if left == 0 {
         return String::new();
     }

@@ -2,7 +2,7 @@
 
 use super::code::without_numbers;
 use super::model::{LineChange, Spot};
-use crate::profile::{InstructionProfile, KernelProfile, LineProfile};
+use crate::profile::{KernelProfile, LineProfile};
 use crate::report::Report;
 use gpu::Stats;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
@@ -63,7 +63,8 @@ fn has_lines(kernel: &KernelProfile) -> bool {
 /// The parts in the order of the text.
 fn parts(kernel: &KernelProfile, has_lines: bool) -> Vec<Part> {
     if !has_lines {
-        return kernel.instructions.iter().map(|row| part(None, row.pc, &row.text, &[row])).collect();
+        let alone = |row| LineProfile { source: None, instructions: vec![row] };
+        return kernel.instructions.iter().map(|row| part(None, row.pc, &row.text, &alone(row))).collect();
     }
     let mut lines = kernel.lines();
     lines.retain(|line| line.source.is_some());
@@ -77,34 +78,27 @@ fn parts(kernel: &KernelProfile, has_lines: bool) -> Vec<Part> {
             Some(file.rsplit(['/', '\\']).next().unwrap_or(file)),
             source.line,
             source.text.as_deref().unwrap_or_default(),
-            &line.instructions,
+            line,
         ))
     };
     lines.iter().filter_map(of_line).collect()
 }
 
-fn part(file: Option<&str>, number: u32, text: &str, rows: &[&InstructionProfile]) -> Part {
+fn part(file: Option<&str>, number: u32, text: &str, line: &LineProfile<'_>) -> Part {
     // Handwritten PTX is its own source.
-    let is_instruction = file.is_none() || matches!(rows, [row] if row.text.trim() == text.trim());
+    let is_instruction = file.is_none() || matches!(&line.instructions[..], [row] if row.text.trim() == text.trim());
     let key = match file {
         _ if is_instruction => without_numbers(text),
         // A line without text is identified by its number.
         Some(file) if text.is_empty() => format!("{file}:{number}"),
         _ => text.split_whitespace().collect(),
     };
-    let mut waits: Vec<(&'static str, u64)> = Vec::new();
-    for &(reason, slots) in rows.iter().flat_map(|row| &row.stalls) {
-        match waits.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, all)) => *all += slots,
-            None => waits.push((reason, slots)),
-        }
-    }
     let spot = Spot {
         file: file.map(str::to_owned),
         number,
-        slots: rows.iter().map(|row| row.slots()).sum(),
-        issued: rows.iter().map(|row| row.issues).sum(),
-        waits_for: waits.iter().max_by_key(|(_, slots)| *slots).map(|(reason, _)| *reason),
+        slots: line.slots(),
+        issued: line.instructions.iter().map(|row| row.issues).sum(),
+        waits_for: line.stalls().first().map(|(reason, _)| *reason),
     };
     Part { key, text: text.trim().to_owned(), spot }
 }

@@ -109,6 +109,13 @@ pub struct LineChange {
     pub cycles: f64,
 }
 
+impl LineChange {
+    /// The reason of most slots in which it waits, or waited if it is gone.
+    pub fn waits_for(&self) -> Option<&'static str> {
+        self.after.as_ref().or(self.before.as_ref())?.waits_for
+    }
+}
+
 /// A line or instruction in one of the versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Spot {

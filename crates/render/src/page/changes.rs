@@ -7,7 +7,7 @@ use crate::changes::{
 };
 use crate::number;
 use crate::table::Align;
-use lab::changes::{Changes, KernelChange, LineChange, Spot};
+use lab::changes::{Changes, KernelChange, Spot};
 
 /// Maximum number of lines of a kernel.
 const MOST_LINES: usize = 40;
@@ -70,14 +70,13 @@ fn of_kernel(kernel: &KernelChange) -> String {
             Some(spot) => Cell::number(number::count(spot.slots), Some(spot.slots as f64)),
             None => number::ABSENT.to_owned().into(),
         };
-        let waits = |line: &LineChange| line.after.as_ref().or(line.before.as_ref()).and_then(|spot| spot.waits_for);
         table.row([
             slots(&line.before),
             slots(&line.after),
             Cell::number(cycles(line.cycles), Some(line.cycles)),
             state(line).to_owned().into(),
             place(line).into(),
-            waits(line).map(spaced).unwrap_or_default().into(),
+            line.waits_for().map(spaced).unwrap_or_default().into(),
             line.text.clone().into(),
         ]);
     }
