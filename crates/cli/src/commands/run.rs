@@ -155,8 +155,8 @@ fn run_kept(run: &Asked<'_>, kept: Kept<'_>, text: &dyn Fn(&Report, bool) -> Res
                 // All its figures are zero.
                 check_time(&report)?;
             }
-            let compared = baseline.map(|baseline| baseline.against(options, &report)).transpose();
-            report.changes = compared.as_ref().ok().cloned().flatten().flatten();
+            let changes = baseline.map_or(Ok(None), |baseline| baseline.against(options, &report));
+            let compared = changes.map(|changes| report.changes = changes);
             if let Some(check) = report.check.as_ref().filter(|check| options.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
