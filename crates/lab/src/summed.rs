@@ -4,8 +4,9 @@ use crate::packed::PackedStats;
 use crate::report::{KernelReport, KernelTotal};
 use gpu::{Stats, Value};
 
-/// The statistics of `launches`, none of which overlap, as those of one run: counts, times and energies are sums, a ratio
-/// is the mean by its denominator. Other ratios of core designs, whose denominators no report has, are means by cycles.
+/// The statistics of `launches`, none of which overlap, as those of one run: counts, times, energies and loads are sums, a
+/// ratio is the mean by its denominator. Other ratios of core designs, whose denominators no report has, are means by
+/// cycles.
 pub fn summed<'a>(launches: impl Iterator<Item = &'a PackedStats>) -> Stats {
     let mut sum: Vec<Sum> = Vec::new();
     let mut of_first = None;
