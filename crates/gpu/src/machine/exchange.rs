@@ -40,6 +40,7 @@ impl<C: Core> Control<C> {
         let shared = &mut *world.0;
         self.exchange_messages(floor, &mut memory);
         let (mut waiting, mut with_ends, mut with_peers) = (Vec::new(), Vec::new(), false);
+        let (mut requests, mut multicasts) = (Vec::new(), Vec::new());
         for (number, mut unit) in floor.units_in(&self.awake) {
             with_peers |= unit.cores.iter().any(C::wants_peers);
             if unit.ended.is_some() {
@@ -48,8 +49,11 @@ impl<C: Core> Control<C> {
             if !std::mem::take(&mut unit.has_run) {
                 continue;
             }
+            let first = unit.first;
             for (place, core) in unit.cores.iter_mut().enumerate() {
                 core.merge(shared);
+                requests.extend(core.take_peer_requests().into_iter().map(|request| (first + place, request)));
+                multicasts.extend(core.take_multicasts().into_iter().map(|multicast| (first + place, multicast)));
                 waiting.extend(core.waiting().first().map(|&cycle| (cycle, number, place)));
             }
         }
@@ -78,7 +82,7 @@ impl<C: Core> Control<C> {
             held.sort_unstable();
             held.dedup();
         }
-        self.exchange_peers(floor, &mut memory);
+        self.exchange_peers(floor, &mut memory, requests, multicasts);
         for (number, place) in held {
             let mut unit = own(&floor.units[number]);
             unit.cores[place].end_exchange(self.now);
@@ -87,16 +91,15 @@ impl<C: Core> Control<C> {
         Ok(with_ends)
     }
 
-    /// Requests for shared memory of other CTAs pass the network of clusters.
-    fn exchange_peers(&mut self, floor: &Floor<'_, C>, memory: &mut MemorySystem) {
-        let (mut requests, mut multicasts) = (Vec::new(), Vec::new());
-        for (_, mut unit) in floor.units_in(&self.awake) {
-            let first = unit.first;
-            for (place, core) in unit.cores.iter_mut().enumerate() {
-                requests.extend(core.take_peer_requests().into_iter().map(|request| (first + place, request)));
-                multicasts.extend(core.take_multicasts().into_iter().map(|multicast| (first + place, multicast)));
-            }
-        }
+    /// Requests for shared memory of other CTAs pass the network of clusters, after the multicasts of the window have
+    /// begun or ended. Each comes with its core.
+    fn exchange_peers(
+        &mut self,
+        floor: &Floor<'_, C>,
+        memory: &mut MemorySystem,
+        mut requests: Vec<(usize, PeerRequest)>,
+        multicasts: Vec<(usize, Multicast)>,
+    ) {
         for multicast in multicasts {
             self.begin_multicast(floor, memory, multicast);
         }
