@@ -24,6 +24,7 @@ mod hostile_traces;
 mod launch_files;
 mod litmus;
 mod livelock;
+mod mbarriers;
 mod memory_checks;
 mod own_design;
 mod profile;

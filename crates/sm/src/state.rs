@@ -82,7 +82,7 @@ impl<M: WarpMask> State<M> {
         }
     }
 
-    /// The SM's side of `port` in this cycle.
+    /// The SM's side of `port` in cycle `now`.
     #[inline(always)]
     pub fn outbox<'a>(&'a mut self, now: Cycle, port: &'a mut Port) -> Outbox<'a> {
         Outbox::new(now, port, &self.spec, &mut self.wake_up, &mut self.counters.requests)

@@ -263,9 +263,14 @@ impl<D: CoreDesign> IssueStage<D> {
     /// A scheduler's view of its warps `mine`.
     #[inline(always)]
     fn view<'a>(&self, warps: &'a Warps<MaskOf<D>>, mine: MaskOf<D>) -> View<'a, MaskOf<D>> {
+        let mut held = warps.held();
+        if warps.at_mbarrier.meets(mine) {
+            // Once such a warp has issued all that is decoded, it cannot issue until others arrive.
+            held |= warps.at_mbarrier & !self.policy.candidates().waiting();
+        }
         View {
             live: warps.live() & mine,
-            held: warps.held() & mine,
+            held: held & mine,
             long_waits: self.policy.candidates().stalled(Stall::RawMemory) & mine,
             warps,
         }

@@ -106,6 +106,13 @@ impl<M: WarpMask> Candidates<M> {
         self.offered(|_| true).0
     }
 
+    /// Warps with an instruction that has not issued.
+    #[inline]
+    pub fn waiting(&self) -> M {
+        let heads = u64::from(self.heads) & ((1 << Head::EMPTY.0) - 1);
+        set_bits(heads).fold(M::NONE, |warps, head| warps | self.warps[head % Head::COUNT])
+    }
+
     /// Pipes for which any of `warps` has a candidate.
     #[inline]
     pub fn pipes_of(&self, warps: M) -> PipeSet {

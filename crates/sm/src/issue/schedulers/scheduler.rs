@@ -12,7 +12,7 @@ use kit::persist::{Archive, Mismatch};
 pub struct View<'a, M: WarpMask> {
     /// Its warps that are resident and have not exited.
     pub live: M,
-    /// Its live warps that wait at a barrier, a fence or similar.
+    /// Its live warps that cannot issue until others have: they wait at a barrier, a fence, an `mbarrier` or similar.
     pub held: M,
     /// Its live warps whose oldest instruction waits for a long-latency operation.
     pub long_waits: M,
@@ -49,20 +49,6 @@ impl<M: WarpMask> View<'_, M> {
     #[inline]
     pub fn l1_misses(&self, warp: WarpSlot) -> u32 {
         self.warps.l1_misses[warp.index()]
-    }
-
-    /// Its warps that wait at an `mbarrier` and have nothing in the pipeline: others have to arrive first.
-    #[inline]
-    pub fn at_mbarrier(&self) -> M {
-        let mut waiting = self.warps.at_mbarrier & self.live;
-        let mut found = M::NONE;
-        while let Some(warp) = waiting.first() {
-            if self.warps.in_pipeline[warp.index()] == 0 {
-                found.insert(warp);
-            }
-            waiting = waiting.without_first();
-        }
-        found
     }
 
     /// Warps that wait at a barrier, of any scheduler.

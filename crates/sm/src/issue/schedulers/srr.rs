@@ -1,5 +1,5 @@
 //! Strict round robin: the scheduler looks only at the warp after the one that issued last, and
-//! waits for it. Warps that cannot issue until others do (at a barrier, fence or asleep, or not
+//! waits for it. Warps that cannot issue until others do (at a barrier, fence or `mbarrier`, asleep, or not
 //! there at all) lose their turn, since waiting for them would be a deadlock.
 
 use super::scheduler::{View, WarpScheduler};
@@ -26,7 +26,7 @@ impl<M: WarpMask> WarpScheduler<M> for StrictRoundRobin {
 
     #[inline]
     fn considered(&mut self, view: &View<'_, M>) -> M {
-        (view.live & !view.held & !view.at_mbarrier()).next_after(self.last).map_or(M::NONE, M::of)
+        (view.live & !view.held).next_after(self.last).map_or(M::NONE, M::of)
     }
 
     #[inline]
