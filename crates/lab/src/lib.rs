@@ -90,7 +90,7 @@ pub use power::{Interval, PowerSeries};
 pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{
     CheckResult, EnergyModelInUse, HostFigures, HostScaling, KernelReport, KernelTotal, OccupancyReport, OnThreads,
-    RegisterSource, Report,
+    RegisterSource, Report, summed_by_kernel,
 };
 pub use run::{
     Job, audit, check_scheduler, cores, run, run_design, run_kept, scheduler_parameters, scheduler_with, schedulers,
@@ -103,5 +103,5 @@ pub use simulation::clusters_at_once;
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
 pub use structures::{hardware, in_order, structures};
-pub use summed::{summed, summed_by_kernel};
+pub use summed::summed;
 pub use traces::{LIST_FILE, NATIVE_FILE, is_trace};

@@ -9,7 +9,7 @@ use crate::power::PowerSeries;
 use crate::profile::Profile;
 use crate::samples::{Overview, SampleSeries};
 use crate::sampling::Sampling;
-use crate::summed::summed_by_kernel;
+use crate::summed::summed;
 use crate::timeline::SmTimeline;
 use gpu::Stats;
 use gpu::{Prediction, Scaling};
@@ -364,4 +364,20 @@ impl Report {
             ..self.clone()
         })
     }
+}
+
+/// The launches of each kernel together, in the order of the first launch of each.
+pub fn summed_by_kernel(launches: &[KernelReport]) -> Vec<KernelTotal> {
+    let mut names: Vec<&str> = Vec::new();
+    for launch in launches {
+        if !names.contains(&launch.name.as_str()) {
+            names.push(&launch.name);
+        }
+    }
+    let total = |name: &&str| {
+        let of = || launches.iter().filter(|launch| launch.name == **name);
+        let statistics = summed(of().map(|launch| &launch.statistics)).into();
+        KernelTotal { name: (*name).to_owned(), launches: of().count() as u64, statistics }
+    };
+    names.iter().map(total).collect()
 }

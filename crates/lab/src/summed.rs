@@ -1,7 +1,6 @@
 //! The statistics of several launches together, from their reports.
 
 use crate::packed::PackedStats;
-use crate::report::{KernelReport, KernelTotal};
 use gpu::{Stats, Value};
 
 /// The statistics of `launches`, none of which overlap, as those of one run: counts, times, energies and loads are sums, a
@@ -20,22 +19,6 @@ pub fn summed<'a>(launches: impl Iterator<Item = &'a PackedStats>) -> Stats {
     }
     let Stats(first) = of_first.unwrap_or_default();
     Stats(first.into_iter().zip(sum).map(|((info, _), sum)| (info, sum.value())).collect())
-}
-
-/// The launches of each kernel together, in the order of the first launch of each.
-pub fn summed_by_kernel(launches: &[KernelReport]) -> Vec<KernelTotal> {
-    let mut names: Vec<&str> = Vec::new();
-    for launch in launches {
-        if !names.contains(&launch.name.as_str()) {
-            names.push(&launch.name);
-        }
-    }
-    let total = |name: &&str| {
-        let of = || launches.iter().filter(|launch| launch.name == **name);
-        let statistics = summed(of().map(|launch| &launch.statistics)).into();
-        KernelTotal { name: (*name).to_owned(), launches: of().count() as u64, statistics }
-    };
-    names.iter().map(total).collect()
 }
 
 /// A statistic of several launches.

@@ -5,7 +5,7 @@ use crate::BadRequest;
 use crate::comparison::{Axis, Column};
 use crate::machine;
 use crate::options::{Options, row};
-use crate::values::{Core, EVERY, NameOrFile, Over, Scheduler, USUAL_GPU, Vary, distinct};
+use crate::values::{Core, EVERY, MOST_RUNS, NameOrFile, Over, Scheduler, USUAL_GPU, Vary, check_size, distinct};
 use crate::versions::{self, Rows, Version};
 use crate::{Way, code, gpu, name};
 use kit::text::counted;
@@ -14,25 +14,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use workloads::{Form, Workload};
-
-/// Maximum number of columns of a comparison.
-const MOST_COLUMNS: u64 = 1024;
-/// Maximum number of runs of a comparison: workloads by columns.
-const MOST_RUNS: u64 = 65_536;
-
-/// Checks that a comparison is not too large.
-pub fn check_size(workloads: u64, columns: u64) -> Result<(), BadRequest> {
-    let problem = if columns > MOST_COLUMNS {
-        format!("{columns} columns: a comparison has {MOST_COLUMNS} at most")
-    } else if workloads.saturating_mul(columns) > MOST_RUNS {
-        format!("{workloads} workloads on {columns} machines: a comparison has {MOST_RUNS} runs at most")
-    } else {
-        return Ok(());
-    };
-    Err(BadRequest::new(format!(
-        "{problem}\n  hint: columns are combinations of GPUs, cores, schedulers, what is varied and what changes the GPU; list fewer values"
-    )))
-}
 
 /// Every combination of the values that are varied, as assignments.
 fn combinations(options: &Options, given: &[&Vary]) -> Result<Vec<Vec<String>>, BadRequest> {

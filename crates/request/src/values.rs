@@ -42,6 +42,25 @@ pub fn distinct<T: AsRef<OsStr>>(option: &str, list: &[T]) -> Result<(), BadRequ
     Ok(())
 }
 
+/// Maximum number of columns of a comparison.
+const MOST_COLUMNS: u64 = 1024;
+/// Maximum number of runs of a comparison: workloads by columns.
+pub const MOST_RUNS: u64 = 65_536;
+
+/// Checks that a comparison is not too large.
+pub fn check_size(workloads: u64, columns: u64) -> Result<(), BadRequest> {
+    let problem = if columns > MOST_COLUMNS {
+        format!("{columns} columns: a comparison has {MOST_COLUMNS} at most")
+    } else if workloads.saturating_mul(columns) > MOST_RUNS {
+        format!("{workloads} workloads on {columns} machines: a comparison has {MOST_RUNS} runs at most")
+    } else {
+        return Ok(());
+    };
+    Err(BadRequest::new(format!(
+        "{problem}\n  hint: columns are combinations of GPUs, cores, schedulers, what is varied and what changes the GPU; list fewer values"
+    )))
+}
+
 /// A whole number; digits may be grouped: `1_000_000`.
 ///
 /// # Errors

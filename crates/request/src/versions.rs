@@ -4,8 +4,7 @@
 use crate::BadRequest;
 use crate::name;
 use crate::options::Options;
-use crate::sweep::check_size;
-use crate::values::{EVERY, distinct};
+use crate::values::{EVERY, check_size, distinct};
 use lab::Job;
 use launchfile::ModuleOverride;
 use std::path::{Path, PathBuf};
