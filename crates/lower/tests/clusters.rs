@@ -254,3 +254,19 @@ fn small_instructions() {
         }
     }
 }
+
+/// Warps use the registers that they request, more than their kernel has at launch.
+#[test]
+fn requested_registers() {
+    const WORDS: usize = 140;
+    for (name, loaded) in &modules!("registers", "registers.cuda124", "registers.cuda130") {
+        if *name != "PTX" {
+            assert_eq!(loaded.kernel("registers").unwrap().registers.per_thread, 128, "{name}: at launch");
+        }
+        let found = launched(loaded, "registers", (None, Dim3::new(1, 1, 1), 512), 384 * WORDS).unwrap();
+        for (at, &word) in found.iter().enumerate() {
+            let reversed = at / WORDS * WORDS + WORDS - 1 - at % WORDS;
+            assert_eq!(word, reversed as u32, "{name}: word {at}");
+        }
+    }
+}

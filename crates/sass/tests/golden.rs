@@ -23,7 +23,7 @@ fn cubins(sm: u8) -> Vec<PathBuf> {
 
 /// Cubins of textures, surfaces, jumps and Hopper's instructions in more forms than the workloads have.
 fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
-    const NAMES: [&str; 44] = [
+    const NAMES: [&str; 46] = [
         "images",
         "jumptable",
         "cases",
@@ -66,6 +66,8 @@ fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
         "sm_90/cluster.debug.cuda124",
         "sm_90/small.cuda124",
         "sm_90/small.cuda130",
+        "sm_90/registers.cuda124",
+        "sm_90/registers.cuda130",
         "sm_90/tensor.cuda124",
         "sm_90/tensor.cuda130",
     ];

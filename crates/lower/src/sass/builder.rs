@@ -6,7 +6,7 @@ use exec::lanes::{Column, Pred, Reg};
 use exec::machine_code::{LaunchWord, WordSource};
 use exec::op::Op;
 use sass::decode::operand::{Register, URZ};
-use sass::decode::{SassInst, SassOperand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::ElfFunction;
 use std::collections::HashMap;
 
@@ -31,9 +31,9 @@ pub(super) type Lowered<T> = Result<T, String>;
 /// Number of the first register of each kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Files {
-    /// Registers of a thread, from the cubin.
+    /// Registers of a thread at launch, from the cubin.
     pub registers: u32,
-    /// R0 and following come first: as many as the kernel has.
+    /// R0 and following come first: as many as the kernel has at launch or requests.
     pub general: u16,
     pub sink: u16,
     pub uniform: u16,
@@ -244,7 +244,8 @@ impl Files {
         let uniform = insts.iter().flat_map(|i| i.operands().collect::<Vec<_>>()).filter_map(highest_uniform).max();
         // A 64-bit operand names the lower of two registers.
         let uniform_count = uniform.map_or(0, |n| u16::from(n) + 2).min(u16::from(URZ) + 1);
-        let general = registers.clamp(1, 255) as u16;
+        let most = insts.iter().filter_map(requested_registers).fold(registers, u32::max);
+        let general = most.clamp(1, 255) as u16;
         let sink = general;
         let uniform = sink + SINK_COLUMNS;
         let barriers = uniform + uniform_count;
@@ -260,6 +261,15 @@ impl Files {
             scratch: barriers + BARRIERS + 2,
         }
     }
+}
+
+/// Registers per thread that `inst` requests if it is a `USETMAXREG`.
+fn requested_registers(inst: &SassInst) -> Option<u32> {
+    let immediate = |operand| match operand {
+        SassOperand::Immediate { bits, .. } => Some(bits as u32),
+        _ => None,
+    };
+    (inst.row.op == SassOp::USetMaxReg).then(|| inst.shown_operands().find_map(immediate)).flatten()
 }
 
 fn highest_uniform(operand: SassOperand) -> Option<u8> {

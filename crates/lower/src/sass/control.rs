@@ -68,8 +68,7 @@ pub(super) fn wait(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `NANOSLEEP`.
-/// `USETMAXREG`: a warp always has the registers that its kernel was compiled for, so that each request is granted.
+/// `USETMAXREG`: a warp always has the registers that its code names, so that each request is granted.
 pub(super) fn set_registers(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     for operand in inst.shown_operands() {
         if let SassOperand::Predicate { .. } = operand {
@@ -80,6 +79,7 @@ pub(super) fn set_registers(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
     Ok(())
 }
 
+/// `NANOSLEEP`.
 pub(super) fn sleep(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, time] = operands(inst)?;
     let time = b.source(time)?;
