@@ -242,6 +242,22 @@ fn kernels_without_a_flaw_are_not_accused() {
     }
 }
 
+/// Small grids of several kernels are one cause, which costs more than the latency of the launches that they make.
+#[test]
+fn small_grids_come_before_the_latency_of_their_launches() {
+    for gpu in ["rtx2060s", "v100", "a100", "h100", "rtx4090"] {
+        let report = common::json(&common::succeed(&["run", "nw", "--gpu", gpu, "--json", "--quiet"]));
+        let causes = &report["diagnosis"]["causes"];
+        assert_eq!(common::strings(causes, "rule")[..2], ["small_grid", "launch_latency"], "{gpu}: {causes}");
+        let first = &causes[0];
+        let sentence = first["sentence"].as_str().unwrap();
+        assert!(sentence.starts_with("nw_grow, nw_shrink: Grids have 3 CTAs on average"), "{sentence}");
+        let kernels = cycles(&report);
+        let saved = first["saved_cycles"].as_f64().unwrap();
+        assert!(saved < kernels && saved > 0.9 * kernels, "{gpu}: {saved} of {kernels}");
+    }
+}
+
 #[test]
 fn the_report_ends_in_the_first_cause_and_the_profile_lists_all() {
     let file = common::root().join("crates/cli/tests/causes/remainders.toml");

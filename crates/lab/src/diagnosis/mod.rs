@@ -38,11 +38,9 @@ pub(crate) fn of(report: &Report, gpu: &GpuConfig) -> Option<Diagnosis> {
     kernels.truncate(KERNELS);
     let of_kernels: Vec<_> = kernels.iter().filter_map(|kernel| facts_of(report, gpu, kernel)).collect();
     let limit = of_kernels.first()?.limit();
-    let is_named = of_kernels.len() > 1;
     let kernels = of_kernels.iter().map(Facts::roofs_in_use).collect();
     let mut diagnosis = Diagnosis { limit, causes: Vec::new(), kernels };
-    // In the order of the table.
-    diagnosis.add(of_kernels.iter().flat_map(|facts| rules::causes(facts, is_named)).chain(rules::of_run(report)));
+    diagnosis.add(rules::causes(report, &of_kernels));
     Some(diagnosis)
 }
 

@@ -18,7 +18,7 @@ mod unused_sectors;
 
 use super::cause::{Cause, LEAST};
 use super::facts::{Facts, line_of};
-use super::found::Found;
+use super::found::{Found, bounded};
 use crate::report::Report;
 
 /// Looks at a kernel.
@@ -34,7 +34,7 @@ const RULES: [(&str, Rule); 15] = [
     ("local_memory", local_memory::find),
     ("integer_division", integer_division::find),
     ("divergence", divergence::find),
-    ("small_grid", small_grid::find),
+    (small_grid::NAME, small_grid::find),
     ("imbalance", imbalance::find),
     ("tail", tail::find),
     ("occupancy", occupancy::find),
@@ -43,10 +43,17 @@ const RULES: [(&str, Rule); 15] = [
     ("dependent_issue", dependent_issue::find),
 ];
 
-/// The causes in a kernel, one of several if `is_named`.
-pub fn causes(facts: &Facts<'_>, is_named: bool) -> Vec<Cause> {
-    let of = |&(rule, find): &(&str, Rule)| cause(facts, is_named, rule, find(facts)?);
-    RULES.iter().filter_map(of).collect()
+/// The causes of a run whose `kernels` are looked at, of each kernel in the order of the table.
+pub fn causes(report: &Report, kernels: &[Facts<'_>]) -> Vec<Cause> {
+    let is_named = kernels.len() > 1;
+    let of = |facts| RULES.iter().filter_map(move |&(rule, find)| cause(facts, is_named, rule, find(facts)?));
+    let mut causes: Vec<Cause> = kernels.iter().flat_map(of).collect();
+    if let Some(of_several) = small_grid::of_several(kernels, &causes) {
+        causes.retain(|cause| cause.rule != of_several.rule);
+        causes.push(of_several);
+    }
+    causes.extend(launch_latency::find(report));
+    causes
 }
 
 fn cause(facts: &Facts<'_>, is_named: bool, rule: &str, found: Found<'_>) -> Option<Cause> {
@@ -54,13 +61,11 @@ fn cause(facts: &Facts<'_>, is_named: bool, rule: &str, found: Found<'_>) -> Opt
     let left = (facts.cycles - cycles).max(facts.floor(relieved, kept));
     let times_faster = facts.cycles / left.max(1.0);
     let source = at.and_then(line_of);
-    // No bound is known to a percent of a large number.
-    let times = if times_faster < 10.0 { format!("{times_faster:.2}") } else { format!("{times_faster:.0}") };
-    let name = if is_named { format!("{}: ", facts.launch.name) } else { String::new() };
+    let name = if is_named { &*facts.launch.name } else { "" };
     (times_faster >= LEAST).then(|| Cause {
         rule: rule.to_owned(),
         kernel: facts.launch.name.clone(),
-        sentence: format!("{name}{sentence}; without {without} at most {times} times as fast."),
+        sentence: bounded(name, &sentence, without, times_faster),
         remedy: remedy.to_owned(),
         instruction: at.map(|row| row.text.clone()),
         pc: at.map(|row| row.pc),
@@ -69,9 +74,4 @@ fn cause(facts: &Facts<'_>, is_named: bool, rule: &str, found: Found<'_>) -> Opt
         saved_cycles: facts.cycles - left,
         times_faster,
     })
-}
-
-/// Causes that no kernel has.
-pub fn of_run(report: &Report) -> Option<Cause> {
-    launch_latency::find(report)
 }
