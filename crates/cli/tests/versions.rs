@@ -81,8 +81,9 @@ impl Folder {
                 .split_once('=')
                 .filter(|(option, _)| option.starts_with("--"))
                 .map_or(("", word), |(option, files)| (option, files));
-            let is_file =
-                files.split(',').all(|file| [".toml", ".ptx", ".json", ".html"].iter().any(|end| file.ends_with(end)));
+            let is_file = files
+                .split(',')
+                .all(|file| [".toml", ".ptx", ".cubin", ".json", ".html"].iter().any(|end| file.ends_with(end)));
             if !is_file {
                 return word.to_owned();
             }
@@ -266,6 +267,40 @@ fn modules_are_columns() {
     assert!(ran.stderr.contains("--module: one version at a time") && ran.stderr.contains("compare"), "{}", ran.stderr);
     let ran = folder.fails("compare v1.toml --module v1.ptx,v1.ptx");
     assert!(ran.stderr.contains("given twice"), "{}", ran.stderr);
+}
+
+/// Code without lines: instructions are pairs by their text without registers.
+#[test]
+fn cubins_without_lines_are_compared_by_instruction() {
+    let folder = Folder::new();
+    for version in ["v1", "v2"] {
+        let file = common::root().join(format!("crates/cli/tests/versions/{version}.cubin"));
+        fs::copy(file, folder.path(&format!("{version}.cubin"))).unwrap();
+    }
+    let text = folder
+        .succeed("compare v1.toml --module v1.cubin,v2.cubin --profile --json=compared.json --html=compared.html");
+    let compared = folder.json("compared.json");
+    assert_eq!(common::strings(&compared["columns"], "label"), ["v1.cubin", "v2.cubin"]);
+    let cycles = |at: usize| compared["runs"][at]["report"]["total"]["cycles"].as_f64().unwrap();
+    let changes = &compared["runs"][1]["changes"];
+    check_account(changes, cycles(0), cycles(1));
+    assert!(cycles(0) > 2.0 * cycles(1), "{} and {}", cycles(0), cycles(1));
+    assert_eq!(changes["causes_gone"][0]["rule"], "bank_conflicts", "{changes}");
+    assert_eq!(changes["kernels"][0]["name"], "sum");
+    let lines = changes["kernels"][0]["lines"].as_array().unwrap();
+    let of = |text: &str| -> Vec<[Option<u64>; 2]> {
+        let mine = lines.iter().filter(|line| line["text"].as_str().unwrap().starts_with(text));
+        mine.map(|line| ["before", "after"].map(|side| line[side]["number"].as_u64())).collect()
+    };
+    // The addition has other registers, one place earlier; the shift became part of the addresses.
+    assert_eq!(of("FADD "), [[Some(9), Some(8)]], "{lines:?}");
+    assert_eq!(of("SHF.L.U32 "), [[Some(4), None]]);
+    assert_eq!(of("LDS.U "), [[Some(6), None], [None, Some(5)]]);
+    assert!(lines.iter().all(|line| line["before"]["file"].is_null() && line["after"]["file"].is_null()));
+    let page = read(&folder.path("compared.html"));
+    for (shown, what) in [(&text, "the text"), (&page, "the page")] {
+        assert!(shown.contains("LDS.U R2, [R3.X4]") && shown.contains("FADD R5, R2, R5"), "{what}: {shown}");
+    }
 }
 
 #[test]
