@@ -4,7 +4,7 @@
 //! status stays the command's.
 
 use crate::failure::Failure;
-use crate::render::style;
+use crate::render::{names, style};
 use crate::version;
 use request::write;
 pub use request::write::csv;
@@ -84,7 +84,7 @@ pub fn remark(text: &str) {
 
 /// Prints an error to standard error.
 pub fn error(message: &str) {
-    let message = kit::text::bounded(message.trim_end());
+    let message = kit::text::bounded(&names::in_text(message.trim_end()));
     // A front end's message about a file begins with the place and already has the word `error`.
     let located = message.lines().next().is_some_and(|line| line.contains(": error: "));
     let label = if located { String::new() } else { format!("{} ", style::styled(style::BAD, "error:")) };

@@ -151,7 +151,7 @@ impl Host for Process {
 /// Writes a message to the user to standard error.
 pub fn message(text: &str) {
     use std::io::Write as _;
-    let _ = writeln!(std::io::stderr(), "warpwright: {text}");
+    let _ = writeln!(std::io::stderr(), "warpwright: {}", render::names::in_text(text));
 }
 
 /// The name of the library's threads.

@@ -7,7 +7,7 @@ pub mod changes;
 pub mod diagnosis;
 pub mod energy;
 pub mod grouping;
-mod names;
+pub mod names;
 pub mod number;
 pub mod page;
 pub mod power;

@@ -1,6 +1,10 @@
 //! Names of kernels where there is little room.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+
+/// Maximum length of a mangled name in a sentence, in characters. Templates have names of several hundred.
+const MOST_IN_TEXT: usize = 60;
 
 /// The name of a kernel without what C++ adds to it: namespaces, types of templates and of parameters.
 pub fn short(name: &str) -> &str {
@@ -35,6 +39,35 @@ pub fn shorten<'a>(names: impl Iterator<Item = &'a mut String>) {
     }
 }
 
+/// `text` with each long mangled name in its short form, as [`shorten`] makes it.
+pub fn in_text(text: &str) -> Cow<'_, str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("_Z") {
+        let is_begin = !rest[..at].ends_with(is_of_name);
+        rest = &rest[at..];
+        let (name, after) = rest.split_at(rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()));
+        if is_begin && name.len() > MOST_IN_TEXT && !names.contains(&name) {
+            names.push(name);
+        }
+        rest = after;
+    }
+    if names.is_empty() {
+        return text.into();
+    }
+    let mut forms: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    shorten(forms.iter_mut());
+    // A name may begin another one.
+    let mut pairs: Vec<_> = names.into_iter().zip(forms).collect();
+    pairs.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    pairs.into_iter().fold(text.to_owned(), |text, (name, form)| text.replace(name, &form)).into()
+}
+
+/// Whether a mangled name may have the character.
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +94,19 @@ mod tests {
         let mut names = ["_Z3addPfi", "one", "_Z3addPdi", "_Z3addPfi", "_Z3addPdi"].map(str::to_owned);
         shorten(names.iter_mut());
         assert_eq!(names, ["add", "one", "add #2", "add", "add #2"]);
+    }
+
+    #[test]
+    fn long_names_in_sentences_are_short() {
+        let of =
+            |ty: &str| format!("_ZN7cutlass13device_kernelI{}EEvNT_6ParamsE", format!("N{ty}4gemm6kernel").repeat(9));
+        let (a, b) = (of("1a"), of("1b"));
+        let text = format!("kernel `{a}` cannot run: {b} and {a}: no _Z6matmulPKfS0_Pfi");
+        let short = "kernel `device_kernel` cannot run: device_kernel #2 and device_kernel: no _Z6matmulPKfS0_Pfi";
+        assert_eq!(in_text(&text), short);
+        assert_eq!(in_text("`x_Z`, _Z and a_Z6matmul"), "`x_Z`, _Z and a_Z6matmul");
+        let unknown = format!("_Z{}", "x".repeat(300));
+        assert_eq!(in_text(&unknown), unknown, "not mangled");
+        assert_eq!(in_text(&format!("{a} {a}x")), "device_kernel device_kernel #2");
     }
 }

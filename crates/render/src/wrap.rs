@@ -1,5 +1,6 @@
 //! Lines that fit a terminal.
 
+use crate::names;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Columns that every terminal has.
@@ -37,9 +38,9 @@ pub fn is_unbounded() -> bool {
 }
 
 /// The words of `text` in lines of at most [`line_limit`] characters, the first after `first`, the others after `rest`. A word
-/// that is longer has a line of its own.
+/// that is longer has a line of its own; long names of kernels are [short](names::in_text).
 pub fn wrapped(text: &str, first: &str, rest: &str) -> String {
-    wrapped_within(line_limit(), text, first, rest)
+    wrapped_within(line_limit(), &names::in_text(text), first, rest)
 }
 
 /// As [`wrapped`], for a file: lines have at most `most` characters, whatever the terminal has.

@@ -5,6 +5,7 @@ mod grid;
 use super::changes;
 use super::energy;
 use super::management;
+use super::names;
 use super::number::{self, ABSENT};
 use super::profile;
 use super::report::figure;
@@ -641,7 +642,7 @@ fn failures(comparison: &Comparison) -> String {
     let mut out = String::new();
     let all = std::iter::once(comparison).chain(&comparison.again);
     for (workload, column, why) in all.flat_map(Comparison::failures) {
-        let why = bounded(why.trim_end()).replace('\n', "\n    ");
+        let why = bounded(&names::in_text(why.trim_end())).replace('\n', "\n    ");
         out += &format!("{} {workload} on {}: {why}\n", styled(BAD, "failed:"), column.label);
     }
     out

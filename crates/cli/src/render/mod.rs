@@ -12,6 +12,6 @@ pub mod page;
 #[cfg(test)]
 pub use ::render::sample;
 pub use ::render::{
-    changes, diagnosis, energy, number, profile, report, scatter, slots, statistics, style, summary, table, timeline,
-    wrap,
+    changes, diagnosis, energy, names, number, profile, report, scatter, slots, statistics, style, summary, table,
+    timeline, wrap,
 };

@@ -5,6 +5,7 @@ use super::input::Run;
 use super::{occupancy, stalls};
 use crate::diagnosis::paragraph;
 use crate::energy::{POWER, TOTAL};
+use crate::names::in_text;
 use crate::number::{self, ABSENT};
 use crate::report::figure;
 use crate::slots;
@@ -35,7 +36,7 @@ pub fn section(run: &Run<'_>) -> Section {
 /// Whether the run came to its end and its result is right.
 fn result(report: &Report) -> String {
     let badge = |class: &str, word: &str, text: &str| {
-        format!("<p class=\"result {class}\"><b>{word}</b> {}</p>\n", escaped(text.trim_end()))
+        format!("<p class=\"result {class}\"><b>{word}</b> {}</p>\n", escaped(&in_text(text.trim_end())))
     };
     let mut out = String::new();
     if let Some(error) = &report.error {
@@ -89,7 +90,7 @@ pub fn list(title: &str, sentences: &[String], class: &str) -> String {
     if sentences.is_empty() {
         return String::new();
     }
-    let items: String = sentences.iter().map(|s| format!("<li>{}</li>\n", escaped(s))).collect();
+    let items: String = sentences.iter().map(|s| format!("<li>{}</li>\n", escaped(&in_text(s)))).collect();
     format!("<div class=\"{class}\"><h3>{}</h3>\n<ul>\n{items}</ul></div>\n", escaped(title))
 }
 
