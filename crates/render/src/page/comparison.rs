@@ -87,7 +87,7 @@ pub struct Comparison<'a> {
 }
 
 /// Colours of designs, in turn.
-const COLOURS: [&str; 8] = ["#5b9bd5", "#e08a2e", "#2e8b57", "#c2557f", "#7b5ea7", "#17708a", "#b5601a", "#8a8f98"];
+const COLOURS: [&str; 8] = ["#4a90d9", "#e08a2e", "#2a8452", "#c75d87", "#533668", "#76c0d0", "#8c4a12", "#e6c330"];
 
 impl Comparison<'_> {
     fn outcome(&self, row: usize, column: usize) -> &Outcome<'_> {

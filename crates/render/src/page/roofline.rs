@@ -195,7 +195,7 @@ impl Axes {
                 out,
                 "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{:.1}\" class=\"grid\"/><text x=\"{x:.1}\" y=\"{:.1}\" class=\"mid\">{}</text>",
                 height - bottom,
-                height - bottom + 17.0,
+                height - bottom + 21.0,
                 power_of_ten(exponent)
             );
         }

@@ -30,25 +30,40 @@ pub struct Bar<'a> {
     pub pieces: Vec<Piece<'a>>,
 }
 
-/// Pixels of the narrowest bar for which texts within it are chosen.
-const NARROWEST: f64 = 420.0;
+/// Pixels of the narrowest bar for which texts within it are chosen, on a page that is wide (class `roomy`) and on a
+/// narrow one (`tight`); the style sheet has the limit between them.
+const NARROWEST: [f64; 2] = [420.0, 200.0];
 /// Pixels of a character.
 const CHARACTER: f64 = 7.0;
 /// Height of a bar in pixels.
 const HEIGHT: u32 = 26;
 
-/// Whether text on `colour` is dark.
+/// Whether dark text on `colour` has more contrast than white text (WCAG 2).
 fn is_light(colour: &str) -> bool {
-    let channel = |at: usize| colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0);
-    0.299 * f64::from(channel(1)) + 0.587 * f64::from(channel(3)) + 0.114 * f64::from(channel(5)) > 140.0
+    // Luminance of the dark text, about; white has 1.
+    const DARK: f64 = 0.009;
+    let byte = |at: usize| colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0);
+    let linear = |at: usize| match f64::from(byte(at)) / 255.0 {
+        c if c <= 0.04 => c / 12.92,
+        c => ((c + 0.055) / 1.055).powf(2.4),
+    };
+    let luminance = 0.2126 * linear(1) + 0.7152 * linear(3) + 0.0722 * linear(5);
+    (luminance + 0.05) * (luminance + 0.05) > (1.0 + 0.05) * (DARK + 0.05)
 }
 
-/// Label of a piece of this width: name and share, only the share, or nothing.
-fn inscription(piece: &Piece<'_>, width: f64) -> Option<String> {
+/// Label of a piece of this many pixels: name and share, only the share, or nothing.
+fn inscription(piece: &Piece<'_>, pixels: f64) -> Option<String> {
     let share = format!("{:.1} %", piece.share * 100.0);
     let both = format!("{} {share}", piece.name);
-    let fits = |text: &String| (text.chars().count() as f64 + 1.5) * CHARACTER <= width * NARROWEST;
+    let fits = |text: &String| (text.chars().count() as f64 + 1.5) * CHARACTER <= pixels;
     [both, share].into_iter().find(fits)
+}
+
+/// Labels of a piece of this width, each with its class; one if it is the same on every page.
+fn inscriptions(piece: &Piece<'_>, width: f64) -> impl Iterator<Item = (&'static str, String)> {
+    let [roomy, tight] = NARROWEST.map(|pixels| inscription(piece, width * pixels));
+    let both = if roomy == tight { [("", roomy), ("", None)] } else { [(" roomy", roomy), (" tight", tight)] };
+    both.into_iter().filter_map(|(class, text)| Some((class, text?)))
 }
 
 /// Bars under each other, and the legend of their pieces.
@@ -100,10 +115,10 @@ pub fn drawing(bar: &Bar<'_>, height: u32) -> String {
             escaped(&piece.colour),
             piece.share * 100.0,
         );
-        if let Some(text) = inscription(piece, width).filter(|_| height >= HEIGHT) {
+        for (class, text) in inscriptions(piece, width).filter(|_| height >= HEIGHT) {
             let ink = if is_light(&piece.colour) { "dark" } else { "light" };
             let (middle, text) = ((at + width / 2.0) * 100.0, escaped(&text));
-            let _ = write!(out, "<text x=\"{middle:.3}%\" y=\"17\" class=\"on {ink}\">{text}</text>");
+            let _ = write!(out, "<text x=\"{middle:.3}%\" y=\"17\" class=\"on {ink}{class}\">{text}</text>");
         }
         out.push_str("</g>");
         at += width;
@@ -141,10 +156,11 @@ mod tests {
     #[test]
     fn a_piece_shows_what_fits() {
         let piece = |share| Piece { name: "raw memory".into(), colour: "#ffffff".into(), share, amount: String::new() };
-        assert_eq!(inscription(&piece(0.5), 0.5).as_deref(), Some("raw memory 50.0 %"));
-        assert_eq!(inscription(&piece(0.15), 0.15).as_deref(), Some("15.0 %"));
-        assert_eq!(inscription(&piece(0.05), 0.05), None);
-        assert_eq!(inscription(&piece(0.5), 0.05), None, "a short bar");
+        let of = |share, width| inscriptions(&piece(share), width).collect::<Vec<_>>();
+        assert_eq!(of(1.0, 1.0), [("", "raw memory 100.0 %".to_owned())]);
+        assert_eq!(of(0.5, 0.5), [(" roomy", "raw memory 50.0 %".to_owned()), (" tight", "50.0 %".to_owned())]);
+        assert_eq!(of(0.15, 0.15), [(" roomy", "15.0 %".to_owned())]);
+        assert!(of(0.05, 0.05).is_empty() && of(0.5, 0.05).is_empty(), "a short bar");
         assert!(is_light("#ffffff") && !is_light("#203040"));
     }
 }

@@ -10,36 +10,37 @@ use crate::table::Align;
 use lab::{Report, Stats};
 
 /// Colour of the slots that issued.
-const ISSUED: &str = "#2e8b57";
+const ISSUED: &str = "#2a8452";
 /// Colours of the reasons: hues by kind. Blue is memory, orange data hazards, violet structures, yellow waiting for
-/// other warps, pink the front end, grey no warp.
+/// other warps, pink the front end, grey no warp. Any two differ by 6 at least (CIEDE2000) to people without red or green
+/// cones too (Machado et al., 2009).
 const COLOURS: &[(&str, &str)] = &[
-    ("memory_pipe_full", "#1f5fa8"),
-    ("raw_memory", "#5b9bd5"),
-    ("memory_order", "#9cc3e6"),
-    ("atomic", "#17708a"),
-    ("fence", "#3fa7bd"),
-    ("async_copy", "#8fd0dc"),
-    ("matrix_group", "#b59ad6"),
-    ("mbarrier", "#5fa8c4"),
+    ("memory_pipe_full", "#004fa3"),
+    ("raw_memory", "#2c87ee"),
+    ("memory_order", "#65a5d5"),
+    ("atomic", "#17667b"),
+    ("fence", "#3c959d"),
+    ("async_copy", "#ade5ee"),
+    ("matrix_group", "#d19bfe"),
+    ("mbarrier", "#2f94b7"),
     ("raw", "#e08a2e"),
     ("war", "#b5601a"),
     ("waw", "#f2bc82"),
-    ("stall_count", "#8a6d3b"),
-    ("unit_busy", "#7b5ea7"),
-    ("operand_collector_full", "#a98bd0"),
-    ("same_unit", "#cdbbe6"),
-    ("design", "#54398a"),
-    ("barrier", "#d9b92c"),
-    ("sleep", "#f0dd86"),
-    ("control", "#c2557f"),
-    ("instruction_cache", "#dd8fae"),
-    ("empty_buffer", "#f0c3d5"),
-    ("drain", "#8a8f98"),
+    ("stall_count", "#805d2c"),
+    ("unit_busy", "#6e659e"),
+    ("operand_collector_full", "#b2adce"),
+    ("same_unit", "#d9c0f8"),
+    ("design", "#533668"),
+    ("barrier", "#e6c330"),
+    ("sleep", "#f7e386"),
+    ("control", "#c75d87"),
+    ("instruction_cache", "#f47889"),
+    ("empty_buffer", "#c59ba9"),
+    ("drain", "#6f6f6f"),
     ("idle", "#c3c7cd"),
 ];
 /// Colour of a reason that is not named above.
-const OTHER: &str = "#6b6b6b";
+const OTHER: &str = "#3d3d3d";
 
 /// Uses of issue slots, in the order of all stacks, with their colours.
 pub fn colours() -> impl Iterator<Item = (&'static str, &'static str)> {
