@@ -94,11 +94,7 @@ impl InstructionCaches {
 impl MatrixGroups {
     /// Timing on `unit` of a warp's quarter of an operation with `multiply_adds` multiply-adds of factors of `ty`; its
     /// latency counts from issue.
-    ///
-    /// The four warps share the factors in shared memory, so that each takes a quarter of what the group reads: 64 rows
-    /// of A and the columns of B, of 32 bytes each.
     pub fn timing(&self, unit: Unit, ty: MatrixType, multiply_adds: u32, group: GroupWork) -> OpTiming {
-        const ROW_BYTES: u32 = 32;
         let rate = self.multiply_adds_per_cycle.unwrap_or(512);
         let rate = match ty {
             MatrixType::F16 | MatrixType::F16F32 | MatrixType::Bf16 => rate,
@@ -107,10 +103,8 @@ impl MatrixGroups {
             MatrixType::Int4 => 4 * rate,
             MatrixType::B1 => 16 * rate,
         };
-        let rows = if group.a_in_registers { 0 } else { 64 };
-        let read = ((rows + u32::from(group.columns)) * ROW_BYTES).div_ceil(self.shared_bytes_per_cycle.unwrap_or(128));
         let least = self.least_cycles.unwrap_or(13);
-        let initiation_cycles = multiply_adds.div_ceil(rate.max(1)).max(read).max(least);
+        let initiation_cycles = multiply_adds.div_ceil(rate.max(1)).max(self.wavefronts(group)).max(least);
         // A register for each two columns, or four of f16.
         let accumulator =
             u32::from(group.columns) / if matches!(ty, MatrixType::F16 | MatrixType::Fp8) { 4 } else { 2 };
@@ -119,6 +113,24 @@ impl MatrixGroups {
         let sooner = u32::from(!group.a_in_registers);
         let latency_cycles = (self.latency_cycles.unwrap_or(49) + accumulator + sooner).saturating_sub(saved);
         OpTiming { unit, latency_cycles, initiation_cycles }
+    }
+
+    /// Cycles in which an operation of `group` reads its factors from shared memory: 64 rows of A, unless it is in
+    /// registers, and the columns of B, of 32 bytes each. The four warps share them.
+    pub fn wavefronts(&self, group: GroupWork) -> u32 {
+        const ROW_BYTES: u32 = 32;
+        let rows = if group.a_in_registers { 0 } else { 64 };
+        ((rows + u32::from(group.columns)) * ROW_BYTES).div_ceil(self.shared_bytes_per_cycle())
+    }
+
+    /// Bytes that operations read from shared memory per cycle.
+    pub fn shared_bytes_per_cycle(&self) -> u32 {
+        self.shared_bytes_per_cycle.unwrap_or(128)
+    }
+
+    /// Operations of an SM between issue and their end.
+    pub fn queue_entries(&self) -> u32 {
+        self.queue_entries.unwrap_or(7)
     }
 
     /// Greatest latency of an operation.

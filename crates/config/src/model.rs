@@ -539,6 +539,8 @@ keys! {
         latency_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. Cycles that are saved of this if A comes from registers; 18 if absent.
         a_in_registers_saves_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. Operations of an SM between issue and their end; 7 if absent.
+        queue_entries: Option<u32> = Int(1, 64), "operations", optional;
     }
 
     /// The engine of an SM for bulk copies and boxes of tensors (TMA), from compute capability 9.0 on.

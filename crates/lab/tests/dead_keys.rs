@@ -102,6 +102,7 @@ const NOT_GIVEN: &[(&str, &str)] = &[
     ("sm.matrix_groups.least_cycles", "as above"),
     ("sm.matrix_groups.latency_cycles", "as above"),
     ("sm.matrix_groups.a_in_registers_saves_cycles", "as above"),
+    ("sm.matrix_groups.queue_entries", "as above"),
     ("sm.copy_engine.start_cycles", "transfers of programs for Hopper (`each_key_of_the_copy_engine_counts` in `sm`)"),
     ("sm.copy_engine.completion_cycles", "as above"),
     ("sm.copy_engine.load_bytes_per_cycle", "as above"),

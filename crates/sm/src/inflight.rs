@@ -99,7 +99,7 @@ impl InFlight {
 
 /// Whether `micro` is an atomic, which may hold its warp, or asynchronous, so that its warp may wait for it.
 fn is_remembered(micro: Micro) -> bool {
-    micro.is_asynchronous
+    micro.is_asynchronous()
         || micro.mem.is_some_and(|mem| matches!(mem.access, Access::AsyncCopy | Access::Atomic | Access::Reduction))
 }
 

@@ -51,8 +51,8 @@ impl Code {
         let templates = program.insts().iter().enumerate().map(|(pc, inst)| {
             let (start, mut dsts, mut srcs) =
                 (registers.len(), tracked(program.dsts(inst)), tracked(program.srcs(inst)));
-            let is_asynchronous = inst.matrix.is_some_and(|work| work.group.is_some());
-            if is_asynchronous {
+            let group = inst.matrix.and_then(|work| work.group);
+            if group.is_some() {
                 // The tensor core reads and writes the accumulator by itself.
                 srcs.retain(|reg| !dsts.contains(reg));
                 dsts.clear();
@@ -84,7 +84,7 @@ impl Code {
                 issue_distance: inst.control_bits.filter(|_| honours_stalls).map_or(1, issue_distance),
                 pipe_cycles: pipe_cycles(inst, unit, initiation),
                 is_wide: program.dsts(inst).iter().chain(program.srcs(inst)).any(|r| r.index() >= RegSet::BOUND),
-                is_asynchronous,
+                wavefronts: group.map_or(0, |group| spec.sm.matrix_groups.wavefronts(group) as u16),
             };
             Entry::template(Pc::from(pc), micro, names)
         });

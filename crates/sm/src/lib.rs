@@ -69,6 +69,7 @@ pub use kernel::{Code, ResidentKernel};
 pub use memory::load_store::LoadStoreUnit;
 pub use memory::perfect::PerfectMemory;
 pub use memory::sub_cores::SubCoreMemory;
+pub use memory::wavefronts::Wavefronts;
 pub use memory::{MemoryCounters, MemoryStage, MemoryWires};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};

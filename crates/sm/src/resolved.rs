@@ -33,11 +33,17 @@ pub struct Micro {
     pub pipe_cycles: u8,
     /// Some of its registers have no place in a [`RegSet`].
     pub is_wide: bool,
-    /// A matrix operation of a warp group: nothing waits for it but waits for its group.
-    pub is_asynchronous: bool,
+    /// Cycles in which the factors of a matrix operation of a warp group come from shared memory; 0 of other instructions.
+    pub wavefronts: u16,
 }
 
 impl Micro {
+    /// Whether it is a matrix operation of a warp group: nothing waits for it but waits for its group.
+    #[inline]
+    pub fn is_asynchronous(&self) -> bool {
+        self.wavefronts > 0
+    }
+
     /// Whether it is a constant load of machine code that the memory stage serves: its result takes the latency of its
     /// class or its own.
     #[inline]
@@ -60,7 +66,7 @@ impl Micro {
         issue_distance: 1,
         pipe_cycles: 0,
         is_wide: false,
-        is_asynchronous: false,
+        wavefronts: 0,
     };
 }
 

@@ -378,7 +378,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         if self.state.peers.next_event() <= now {
             self.receive_from_peers(now, kernels);
         }
-        if self.oc_ex.waiting_for_units() != 0 {
+        if self.oc_ex.waiting_for_units() != 0 || self.units.has_waiting() {
             self.dispatch(now, kernels);
         }
         let may_send = || self.memory.may_send() | self.fetch.source.may_send();
@@ -490,17 +490,22 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Instructions leave their units.
     #[inline(never)]
     fn write_back(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
-        let Self { issue, operands, units, memory, state, observer, .. } = self;
+        let Self { issue, id_oc, operands, units, memory, state, observer, .. } = self;
         let tick = Tick { now, kernels, observer };
         let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
         units.write_back(&mut wb, memory.is_writing_back());
+        if state.commands.has_freed() {
+            let partitions = state.commands.take_freed(id_oc);
+            issue.room_made(Collected { touched: partitions, taken: partitions }, state);
+        }
     }
 
     /// Units take the instructions that have their operands.
     #[inline(never)]
     fn dispatch(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
         let Self { operands, oc_ex, units, state, observer, .. } = self;
-        let taken = units.accept(now, oc_ex, &mut state.slab, &mut state.wake_up, |slab, id| {
+        let State { slab, wake_up, wavefronts, .. } = state;
+        let taken = units.accept(now, oc_ex, slab, wake_up, wavefronts, |slab, id| {
             observer.executing(now, Seen { id, window: Window { slab, kernels } });
         });
         operands.latches_freed(taken);

@@ -1,10 +1,12 @@
 //! State that the stages of an SM share: the warps and CTAs, the instructions in flight, time, statistics.
 
+use crate::execute::commands::Commands;
 use crate::execute::work::WorkCounts;
 use crate::kernel::ResidentKernel;
 use crate::memory::copies::Copies;
 use crate::memory::copy_engine::CopyEngine;
 use crate::memory::peers::Peers;
+use crate::memory::wavefronts::Wavefronts;
 use crate::observe::counters::{ClassCounts, SmCounters};
 use crate::outbox::Outbox;
 use crate::slab::{Slab, Window};
@@ -37,6 +39,10 @@ pub(crate) struct State<M: WarpMask> {
     pub copies: Copies,
     /// Groups of matrix operations of warp groups.
     pub matrices: Copies,
+    /// Those between issue and their end.
+    pub commands: Commands,
+    /// Reads of shared memory by these operations.
+    pub wavefronts: Wavefronts,
     pub engine: CopyEngine,
     pub peers: Peers,
     pub slab: Slab,
@@ -66,6 +72,8 @@ impl<M: WarpMask> State<M> {
             ctas: Ctas::new(&spec.sm),
             copies: Copies::new(warps),
             matrices: Copies::new(warps),
+            commands: Commands::new(&spec),
+            wavefronts: Wavefronts::default(),
             engine: CopyEngine::new(warps),
             peers: Peers::default(),
             slab: Slab::with_capacity(in_buffers),
@@ -137,6 +145,6 @@ impl<M: WarpMask> State<M> {
 kit::persist! {
     struct [M: WarpMask] State<M> {
         warps, ctas, copies, matrices, engine, peers, slab, wake_up, timers, barrier_free, dirty, counted_until, counters, class_counts, work_counts;
-        skip id, spec, partition_of
+        skip id, spec, commands, wavefronts, partition_of
     }
 }

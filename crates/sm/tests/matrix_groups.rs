@@ -3,7 +3,7 @@
 use crate::support;
 
 use config::{LatencyOf, MatrixGroups, Unit};
-use isa::{Control, GroupWork, MatrixType, MatrixWork, OpClass};
+use isa::{Control, GroupWork, MatrixType, MatrixWork, OpClass, Space};
 use sm::Stall;
 use support::*;
 
@@ -69,6 +69,58 @@ fn a_chain_goes_at_the_rate_of_what_limits_it() {
     }
 }
 
+/// The first seven operations issue one after the other; then each waits until the seventh before it has ended.
+#[test]
+fn the_eighth_operation_waits_for_room_in_the_queue() {
+    const COUNT: u32 = 12;
+    for (columns, latency, interval) in [(16, 57, 20), (64, 81, 32)] {
+        let mut lines = vec![multiply(columns, false); COUNT as usize];
+        lines.extend(wait(0));
+        let run = run(MatrixGroups::default(), &lines);
+        let issue = |order| at(&run.sm.observer, order, 'I') - at(&run.sm.observer, 0, 'I');
+        for order in 1..7 {
+            assert!(issue(order) <= 2 * u64::from(order), "n{columns}: {order} at {}", issue(order));
+        }
+        for order in 7..COUNT {
+            let expected = latency + interval * u64::from(order - 7);
+            assert_eq!(issue(order), expected, "n{columns}: {order}");
+        }
+        assert!(run.sm.account().stalled(Stall::UnitBusy) > 30);
+    }
+}
+
+/// Stores keep shared memory busy for longer than the operations take: what these read comes on top.
+#[test]
+fn accesses_to_shared_memory_wait_for_the_wavefronts_of_operations() {
+    let time = |count: usize, (columns, a_in_registers)| {
+        let mut lines = vec![multiply(columns, a_in_registers); count];
+        lines.extend(vec![store(Space::Shared, 4, 0, 128); 6]);
+        let bench = Bench::new(&lines).warps(4).timing(OpClass::Tensor, Unit::Tensor, 30, 16);
+        let run = bench.gpu(|g| g.sm.latency = Some(LatencyOf::Issue)).run();
+        assert_eq!(run.sm.counters().shared_conflict_cycles, 4 * 6 * 31);
+        let last = lines.len() as u32 - 1;
+        (0..4).map(|warp| run.sm.observer.at(warp, last, 'W').unwrap()).max().unwrap()
+    };
+    for (of, wavefronts) in [(8, 18), (16, 20), (64, 32)].map(|(n, w)| ((n, false), w)).into_iter().chain([
+        ((8, true), 2),
+        ((16, true), 4),
+        ((64, true), 16),
+    ]) {
+        let added = time(5, of) - time(1, of);
+        // The stores issue later, too: by a cycle for each operation.
+        assert!((4 * wavefronts..=4 * wavefronts + 4).contains(&added), "{of:?}: {added}");
+    }
+}
+
+/// Operations that wait in the queue leave operand collectors and latches to others.
+#[test]
+fn other_instructions_pass_operations_in_the_queue() {
+    let mut lines = vec![multiply(256, false); 6];
+    lines.extend([add(2, &[]), add(3, &[2])]);
+    let run = run(MatrixGroups::default(), &lines);
+    assert!(at(&run.sm.observer, 7, 'W') < at(&run.sm.observer, 1, 'E'), "{}", run.sm.observer.draw());
+}
+
 #[test]
 fn a_wait_leaves_the_groups_that_it_may() {
     let mut lines = vec![];
@@ -89,12 +141,13 @@ fn a_wait_leaves_the_groups_that_it_may() {
 #[test]
 fn each_key_of_matrix_groups_counts() {
     type Change = fn(&mut MatrixGroups);
-    let keys: [(&str, Change); 5] = [
+    let keys: [(&str, Change); 6] = [
         ("multiply_adds_per_cycle", |g| g.multiply_adds_per_cycle = Some(256)),
         ("shared_bytes_per_cycle", |g| g.shared_bytes_per_cycle = Some(64)),
         ("least_cycles", |g| g.least_cycles = Some(60)),
         ("latency_cycles", |g| g.latency_cycles = Some(50)),
         ("a_in_registers_saves_cycles", |g| g.a_in_registers_saves_cycles = Some(17)),
+        ("queue_entries", |g| g.queue_entries = Some(1)),
     ];
     let all = |groups: MatrixGroups| [(8, false), (8, true), (256, true)].map(|of| cycles(groups.clone(), 3, of));
     for (key, change) in keys {

@@ -27,6 +27,8 @@ pub struct Latches {
     single: u64,
     occupied: u64,
     full: u64,
+    /// Latches that take nothing, whether they have room or not.
+    blocked: u64,
     partitions: usize,
     /// The pipe of each latch.
     pipes: [Pipe; LATCHES],
@@ -63,6 +65,7 @@ impl Latches {
             single,
             occupied: 0,
             full: 0,
+            blocked: 0,
             partitions,
             pipes: std::array::from_fn(|l| Pipe((l / partitions) as u8)),
             parts: std::array::from_fn(|l| (l % partitions) as u8),
@@ -81,7 +84,7 @@ impl Latches {
     /// Whether `latch` takes another instruction.
     #[inline]
     pub fn has_room(&self, latch: LatchId) -> bool {
-        self.full >> (latch & 63) & 1 == 0
+        (self.full | self.blocked) >> (latch & 63) & 1 == 0
     }
 
     /// Pipes whose latch in `partition` takes no other instruction.
@@ -95,7 +98,7 @@ impl Latches {
     /// Which pipes' latches in `partition` take another instruction.
     #[inline]
     pub fn rooms(&self, partition: usize) -> impl Fn(Pipe) -> bool + use<> {
-        let (full, partitions) = (self.full >> (partition % LATCHES), self.partitions);
+        let (full, partitions) = ((self.full | self.blocked) >> (partition % LATCHES), self.partitions);
         move |pipe| full >> (pipe.index() * partitions % LATCHES) & 1 == 0
     }
 
@@ -139,6 +142,18 @@ impl Latches {
     #[inline]
     pub fn open(&mut self, latches: u64) {
         self.full &= !latches | self.occupied;
+    }
+
+    /// `latch` takes no instruction until it is [unblocked](Self::unblock), even if it has room.
+    #[inline]
+    pub fn block(&mut self, latch: LatchId) {
+        self.blocked |= 1 << (latch & 63);
+    }
+
+    /// `latch` takes instructions again, as far as it has room.
+    #[inline]
+    pub fn unblock(&mut self, latch: LatchId) {
+        self.blocked &= !(1 << (latch & 63));
     }
 
     /// Puts an instruction, which is at place `order` in the order of issue, behind those in `latch`,

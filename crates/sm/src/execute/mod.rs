@@ -3,6 +3,7 @@
 //! Where instructions other than loads and stores execute is a choice of the core design ([`ExecutionStage`]):
 //! [`Units`](units::Units) are GPGPU-Sim's, [`PerfectExecution`](perfect::PerfectExecution) one without limits.
 
+pub(crate) mod commands;
 pub(crate) mod latches;
 pub(crate) mod perfect;
 pub(crate) mod units;
@@ -11,6 +12,7 @@ pub(crate) mod write_back;
 
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
+use crate::memory::wavefronts::Wavefronts;
 use crate::observe::observer::Observer;
 use crate::operands::OperandStage;
 use crate::slab::Slab;
@@ -27,6 +29,12 @@ pub trait ExecutionStage: Sized + Send {
     /// Nothing under way, on an SM of `spec`.
     fn new(spec: &CoreSpec) -> Self;
 
+    /// Whether any instruction that has left its latch waits for its unit: then [`ExecutionStage::accept`] is called in
+    /// every cycle of the SM.
+    fn has_waiting(&self) -> bool {
+        false
+    }
+
     /// Whether any instruction ends in cycle `now`.
     fn has_ending(&self, now: Cycle) -> bool;
 
@@ -40,13 +48,15 @@ pub trait ExecutionStage: Sized + Send {
 
     /// Takes instructions from their latches and calls `begin` for each one. Returns the latches that any was taken
     /// from, one bit each. A latch whose instruction has to wait is looked at again after a movement
-    /// or at the time given to `wake_up`.
+    /// or at the time given to `wake_up`. Matrix operations of warp groups add what they read of shared memory to
+    /// `wavefronts`, for which shuffles wait.
     fn accept(
         &mut self,
         now: Cycle,
         oc_ex: &mut Latches,
         slab: &mut Slab,
         wake_up: &mut WakeUp,
+        wavefronts: &mut Wavefronts,
         begin: impl FnMut(&Slab, InstId),
     ) -> u64;
 

@@ -4,8 +4,8 @@
 //!
 //! - **Kept**: latencies, also of matrix operations by their size; the latches before the units, which the
 //!   operand stage fills; results that are written to their banks.
-//! - **Left out**: how many units there are, how often one takes an instruction, and that only so many results
-//!   are written in a cycle.
+//! - **Left out**: how many units there are, how often one takes an instruction, what matrix operations read of shared
+//!   memory, and that only so many results are written in a cycle.
 //!
 //! Stall reasons: none is of a unit. An issue latch is full only where its instruction waits for its operands.
 
@@ -15,6 +15,7 @@ use super::{ExecutionStage, beyond_latency, cycles_to_end};
 use crate::design::with;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
+use crate::memory::wavefronts::Wavefronts;
 use crate::observe::observer::Observer;
 use crate::operands::OperandStage;
 use crate::slab::Slab;
@@ -59,6 +60,7 @@ impl ExecutionStage for PerfectExecution {
         oc_ex: &mut Latches,
         slab: &mut Slab,
         wake_up: &mut WakeUp,
+        _: &mut Wavefronts,
         mut begin: impl FnMut(&Slab, InstId),
     ) -> u64 {
         let from = oc_ex.waiting_for_units();

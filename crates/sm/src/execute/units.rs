@@ -10,24 +10,32 @@
 //! Where the GPU's latencies count from issue to issue ([`LatencyOf::Issue`]), it does so in *t + L - 3*:
 //! an instruction is accepted 3 cycles after its issue if nothing delays it.
 //!
+//! Matrix operations of warp groups wait for their unit in its command queue, not in the latch. Instructions in the latch
+//! go between them.
+//!
 //! - D-U1: units that are fewer than the sub-cores, such as the one FP64 unit of consumer GPUs, serve all of
 //!   them: each takes the oldest instruction of any sub-core.
 //! - D-U2: with latencies from issue to issue, a result is written to its bank in the cycle in which it is
 //!   forwarded, a few cycles before hardware writes it.
+//! - D-U3: a shuffle waits in its latch while tensor cores read shared memory, and the instructions after it with it.
 
 use super::latches::{LATCHES, LatchId, Latches};
 use super::write_back::WriteBack;
 use super::{ExecutionStage, beyond_latency, cycles_to_end};
+use crate::execute::commands::Commands;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
+use crate::memory::wavefronts::Wavefronts;
 use crate::observe::observer::Observer;
 use crate::operands::OperandStage;
 use crate::slab::Slab;
 use crate::spec::{CoreSpec, Pipe};
 use crate::wake_up::WakeUp;
+use isa::OpClass;
 use kit::bits::set_bits;
 use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Cycle, NEVER};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// An execution unit.
@@ -51,7 +59,19 @@ pub struct Units {
     shared: u64,
     /// Where among the others the units of a latch of both kinds are.
     service: Box<[Range<usize>]>,
+    queues: Queues,
     buses: Buses,
+}
+
+/// Command queues of tensor cores: matrix operations of warp groups that wait for their unit.
+#[derive(Debug)]
+struct Queues {
+    /// The latches of these units, if each has one of its own, one bit each.
+    latches: u64,
+    /// Those whose queue is not empty.
+    occupied: u64,
+    /// By partition, oldest first.
+    waiting: Box<[VecDeque<InstId>]>,
 }
 
 /// The result buses, and the instructions that are on their way to them.
@@ -93,6 +113,7 @@ impl ExecutionStage for Units {
             several,
             shared,
             service: service.into(),
+            queues: Queues::new(spec, several | shared),
             buses: Buses {
                 ending: vec![InstId(0); ring * buses].into(),
                 lens: vec![0; ring].into(),
@@ -101,6 +122,11 @@ impl ExecutionStage for Units {
                 beyond_latency: beyond_latency(spec),
             },
         }
+    }
+
+    #[inline]
+    fn has_waiting(&self) -> bool {
+        self.queues.occupied != 0
     }
 
     #[inline]
@@ -127,12 +153,24 @@ impl ExecutionStage for Units {
         oc_ex: &mut Latches,
         slab: &mut Slab,
         wake_up: &mut WakeUp,
+        wavefronts: &mut Wavefronts,
         mut begin: impl FnMut(&Slab, InstId),
     ) -> u64 {
         let mut from = 0;
         let waiting = oc_ex.waiting_for_units();
         for latch in set_bits(waiting & !self.shared) {
             let (id, unit) = (oc_ex.oldest_in(latch as LatchId), &mut self.own[latch % LATCHES]);
+            if self.queues.latches >> (latch % 64) & 1 != 0 && slab.get(id).is_asynchronous() {
+                self.queues.push(latch, oc_ex.partition(latch as LatchId), id);
+                oc_ex.drop_oldest(latch as LatchId);
+                from |= 1 << (latch % 64);
+                wake_up.moved();
+                continue;
+            }
+            if wavefronts.until() > now && slab.get(id).class == OpClass::Shuffle {
+                wake_up.at(wavefronts.until());
+                continue;
+            }
             if self.buses.try_accept(now, (unit, latch as u16), id, slab, wake_up) {
                 oc_ex.drop_oldest(latch as LatchId);
                 begin(slab, id);
@@ -144,6 +182,9 @@ impl ExecutionStage for Units {
         }
         if waiting & self.shared != 0 {
             from |= self.accept_shared(now, oc_ex, slab, wake_up, &mut begin);
+        }
+        if self.queues.occupied != 0 {
+            self.start_commands(now, slab, wake_up, wavefronts, &mut begin);
         }
         from
     }
@@ -158,7 +199,53 @@ impl ExecutionStage for Units {
     }
 }
 
+impl Queues {
+    /// The empty queues of an SM of `spec`. Units that serve several latches, and several units of one latch, are those
+    /// `without` one.
+    fn new(spec: &CoreSpec, without: u64) -> Self {
+        let (pipe, partitions) = (Pipe::of(spec.timing.of(OpClass::Tensor).unit), spec.partitions);
+        let latches = (1 << partitions) - 1 << (pipe.index() * partitions);
+        let most = Commands::new(spec).most();
+        Self {
+            latches: if latches & without == 0 { latches } else { 0 },
+            occupied: 0,
+            waiting: (0..partitions).map(|_| VecDeque::with_capacity(most)).collect(),
+        }
+    }
+
+    /// Operation `id` comes from `latch` of `partition`.
+    #[cold]
+    fn push(&mut self, latch: usize, partition: usize, id: InstId) {
+        self.waiting[partition].push_back(id);
+        self.occupied |= 1 << (latch % 64);
+    }
+}
+
 impl Units {
+    /// Tensor cores that are free take the oldest operations in their queues.
+    #[cold]
+    #[inline(never)]
+    fn start_commands(
+        &mut self,
+        now: Cycle,
+        slab: &mut Slab,
+        wake_up: &mut WakeUp,
+        wavefronts: &mut Wavefronts,
+        begin: &mut impl FnMut(&Slab, InstId),
+    ) {
+        let first = self.queues.latches.trailing_zeros() as usize;
+        for latch in set_bits(self.queues.occupied) {
+            let waiting = &mut self.queues.waiting[latch - first];
+            let Some(&id) = waiting.front() else { continue };
+            if self.buses.try_accept(now, (&mut self.own[latch % LATCHES], latch as u16), id, slab, wake_up) {
+                waiting.pop_front();
+                self.queues.occupied &= !(u64::from(waiting.is_empty()) << (latch % 64));
+                wavefronts.begin(now, slab.get(id).wavefronts);
+                begin(slab, id);
+            }
+        }
+    }
+
     /// The other units of `latch` take instructions.
     #[cold]
     #[inline(never)]
@@ -291,5 +378,5 @@ impl Buses {
 
 kit::persist! {
     struct Unit { free_at, latest_end }
-    struct Units { own, others; skip several, shared, service, buses }
+    struct Units { own, others; skip several, shared, service, queues, buses }
 }

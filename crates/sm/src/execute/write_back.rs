@@ -120,9 +120,12 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
         state.warps.in_pipeline[warp.index()] -= 1;
         state.warps.writers[warp.index()] -= u32::from(writes);
         let Some(mem) = mem else {
-            if group != 0 && state.matrices.performed(warp, group - 1) {
-                state.warps.at_matrices.remove(warp);
-                state.dirty.insert(warp);
+            if group != 0 {
+                state.commands.end(state.partition_of(warp));
+                if state.matrices.performed(warp, group - 1) {
+                    state.warps.at_matrices.remove(warp);
+                    state.dirty.insert(warp);
+                }
             }
             if state.warps.at_fence.contains(warp) {
                 self.reborrow().pass_fence(warp);

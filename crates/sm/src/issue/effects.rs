@@ -39,8 +39,9 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
     fn remember_access(&mut self, warp: WarpSlot, id: InstId) {
         let state = &mut *self.state;
         let flight = state.slab.get_mut(id);
-        if flight.is_asynchronous {
+        if flight.is_asynchronous() {
             flight.group = 1 + state.matrices.issue(warp);
+            return self.queue_command(warp, id);
         }
         match flight.mem.map(|m| m.access) {
             Some(Access::AsyncCopy) => flight.group = state.copies.issue(warp),
@@ -52,6 +53,17 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
             }
             _ => {}
         }
+    }
+
+    /// `id`, a matrix operation of a warp group, comes into the SM's command queue.
+    fn queue_command(&mut self, warp: WarpSlot, id: InstId) {
+        const WARPS: u64 = 4;
+        let state = &mut *self.state;
+        let (flight, groups) = (state.slab.get(id), &state.spec.sm.matrix_groups);
+        let bytes = u64::from(flight.wavefronts) * u64::from(groups.shared_bytes_per_cycle());
+        state.counters.matrix_group_bytes += bytes / WARPS;
+        state.counters.matrix_group_cycles += u64::from(flight.initiation_cycles);
+        state.commands.issue(state.partition_of(warp), self.id_oc);
     }
 
     /// The copy engine gets the work that `id` starts, if it starts any.

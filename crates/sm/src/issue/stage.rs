@@ -459,7 +459,9 @@ impl<D: CoreDesign> IssueStage<D> {
         operands: &D::Operands,
     ) -> Stall {
         if blocked.0 != 0 {
-            return if operands.is_full(partition) {
+            return if state.commands.is_full(partition) && blocked.contains(state.commands.pipe()) {
+                Stall::UnitBusy
+            } else if operands.is_full(partition) {
                 Stall::CollectorFull
             } else if blocked.contains(Pipe::MEM) {
                 Stall::MemoryPipeFull

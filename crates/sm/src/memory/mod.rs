@@ -8,6 +8,7 @@ pub(crate) mod load_store;
 pub(crate) mod peers;
 pub(crate) mod perfect;
 pub(crate) mod sub_cores;
+pub(crate) mod wavefronts;
 
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;

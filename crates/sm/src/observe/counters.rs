@@ -48,6 +48,10 @@ kit::counters! {
         pub pipe_cycles: "pipe cycles",
         /// Cycles for which matrix instructions keep tensor cores from taking the next one.
         pub tensor_cycles: "unit cycles",
+        /// Of these, cycles of matrix operations of warp groups.
+        pub matrix_group_cycles: "unit cycles",
+        /// Bytes of factors that these read from shared memory.
+        pub matrix_group_bytes: "bytes",
         /// Loads from constant memory that execute as moves: in machine code, without a register in their address.
         pub constant_moves: "warp instructions",
         /// 32-bit registers read by lanes: register reads, each by the active lanes of its instruction.

@@ -193,7 +193,7 @@ impl SubCoreOperands {
             wires.id_oc.drop_oldest(from);
             let flight = wires.slab.get(id);
             sub_core.control = Some((id, order, wires.oc_ex.id(flight.unit_pipe, partition)));
-            if self.fixed.contains(flight.pipe) {
+            if self.fixed.contains(flight.pipe) && !flight.is_asynchronous() {
                 // It issued in the cycle before.
                 sub_core.free_at[flight.pipe.index() % PIPES] = now - 1 + Cycle::from(flight.initiation_cycles);
                 sub_core.busy = sub_core.busy.with(flight.pipe);

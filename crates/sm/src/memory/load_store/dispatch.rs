@@ -1,6 +1,7 @@
 //! The dispatch register: the access that the unit works at, and how its transactions leave.
 
 use crate::inflight::InstId;
+use crate::memory::wavefronts::Held;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use kit::Cycle;
@@ -30,6 +31,8 @@ pub(super) struct Dispatch {
     pub ready_at: Cycle,
     /// The cycle in which it came into the register.
     pub accepted_at: Cycle,
+    /// Reads of shared memory by tensor cores that it has waited for.
+    pub held: Held,
 }
 
 /// How the transactions of the instruction in the dispatch register leave it.

@@ -413,8 +413,8 @@ impl LoadStoreUnit {
         port: &mut Port,
     ) {
         let now = wb.tick.now;
-        let Some(&Dispatch { id, path, is_store, ready_at, accepted_at }) = self.dispatch.as_ref() else { return };
-        if ready_at > now {
+        let Some(&Dispatch { id, path, is_store, ready_at, accepted_at, .. }) = self.dispatch.as_ref() else { return };
+        if ready_at > now || path == Path::Shared && self.is_held(wb.state, now) {
             return;
         }
         // Whether it leaves the register, and whether it is complete with that if it has no access under way.
@@ -443,6 +443,15 @@ impl LoadStoreUnit {
         }
     }
 
+    /// Whether the access to shared memory in the dispatch register waits for tensor cores that have begun to read since
+    /// it came.
+    #[inline]
+    fn is_held<M: WarpMask>(&mut self, state: &State<M>, now: Cycle) -> bool {
+        let Some(dispatch) = self.dispatch.as_mut().filter(|_| self.peers.is_none()) else { return false };
+        dispatch.ready_at += state.wavefronts.delay(&mut dispatch.held);
+        dispatch.ready_at > now
+    }
+
     /// The instruction in the dispatch register leaves for the shared memory of other CTAs.
     #[cold]
     fn go_on_to_peers<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle) -> bool {
@@ -469,7 +478,7 @@ impl LoadStoreUnit {
     ) {
         let now = wb.tick.now;
         let id = wb.begin_access(oc_ex);
-        let State { slab, spec, counters, .. } = &mut *wb.state;
+        let State { slab, spec, counters, wavefronts, .. } = &mut *wb.state;
         let (flight, dynamic) = (slab.get(id), slab.dynamic(id));
         let path = self.path(spec, flight, dynamic);
         let mut dispatch = Dispatch {
@@ -478,12 +487,13 @@ impl LoadStoreUnit {
             is_store: flight.mem.is_some_and(|m| m.access == Access::Store),
             ready_at: now + 1,
             accepted_at: now,
+            held: wavefronts.held(),
         };
         match path {
             Path::Shared => {
                 let record = flight.record;
                 if dynamic.peers.is_none() {
-                    dispatch.begin_shared(now, (flight, dynamic), spec, counters);
+                    dispatch.begin_shared(now.max(wavefronts.until()), (flight, dynamic), spec, counters);
                 }
                 self.peers = slab.record_mut(record).peers.take();
             }

@@ -68,7 +68,8 @@ pub(super) fn cycles_needed(bytes: u32, shared: &SharedMemory) -> u32 {
 }
 
 impl Dispatch {
-    /// An access to shared memory has entered the dispatch register in cycle `now`: conflicts keep it there.
+    /// An access to shared memory is in the dispatch register, for which the banks are free from cycle `now` on: conflicts
+    /// keep it there.
     #[inline(always)]
     pub(super) fn begin_shared(
         &mut self,
