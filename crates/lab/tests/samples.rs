@@ -1,6 +1,7 @@
 //! Statistics over time add up to those of the run, and change nothing.
 
-use lab::{Job, Report, Setup, Unattended, Value};
+use energy::Component;
+use lab::{CORES, Job, Report, Setup, Unattended, Value};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use workloads::Size;
@@ -62,6 +63,35 @@ fn rows_do_not_depend_on_when_they_are_taken() {
             let Value::Count(count) = value else { continue };
             let parts = parts.iter().map(|part| part.values.at(at).number().unwrap() as u64);
             assert_eq!(parts.sum::<u64>(), count, "{} from cycle {}", long.columns[at].name, one.start_cycle);
+        }
+    }
+}
+
+/// No count of an interval is lowered in a later one: each is at most the count of the run, and no power is negative.
+#[test]
+fn counts_of_no_design_fall() {
+    let designs = CORES.iter().map(|(name, _)| (*name).to_owned());
+    for core in designs.chain(["inorder+scalar", "ghost+scalar", "modern+scalar"].map(str::to_owned)) {
+        for workload in ["vectoradd", "nn"] {
+            let report = run(workload, &core, 11);
+            let samples = report.samples.as_ref().unwrap();
+            for (at, info) in samples.columns.iter().enumerate() {
+                let Some(Value::Count(all)) = report.total.get(&info.name) else { continue };
+                let sum = samples.rows.iter().fold(0u64, |sum, row| match row.values.at(at) {
+                    Value::Count(n) if n <= all => sum + n,
+                    other => {
+                        panic!("{workload} on {core}, from cycle {}: {} {other:?} of {all}", row.start_cycle, info.name)
+                    }
+                });
+                assert_eq!(sum, all, "{workload} on {core}: {}", info.name);
+            }
+            for interval in report.power.iter().flat_map(|power| &power.intervals) {
+                // A design that leaves structures out saves energy.
+                for &component in Component::ALL.iter().filter(|component| **component != Component::Design) {
+                    let watts = interval.energy.watts(component);
+                    assert!(watts >= 0.0, "{workload} on {core}, to cycle {}: {watts} W", interval.end_cycle);
+                }
+            }
         }
     }
 }

@@ -514,13 +514,12 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         IssueWires { tick, state, fetch, id_oc, layer, operands, memory }
     }
 
-    /// Informs the layer, and takes off what lanes need not do because of it.
+    /// Informs the layer, and takes off what lanes need not do because of it: it was counted in this cycle.
     #[cold]
     pub(super) fn issue_routed(&mut self, id: InstId) {
         let state = &mut *self.state;
         let (route, work) = (state.slab.route(id), state.slab.get(id).work);
         self.layer.on_issue(route);
-        state.counters.lane_reads -= u64::from(route.lane_reads_saved);
         state.counters.lane_writes -= u64::from(route.lane_writes_saved);
         state.work_counts.0[work as usize] -= u64::from(route.lanes_saved);
     }
@@ -538,7 +537,6 @@ impl SmCounters {
         let is_matrix = inst.class == OpClass::Tensor;
         self.tensor_cycles += u64::from(if is_matrix { inst.initiation_cycles } else { 0 });
         self.constant_moves += u64::from(inst.work == Work::Memory && inst.mem.is_none());
-        self.lane_reads += lanes * u64::from(inst.vector_srcs);
         self.lane_writes += lanes * u64::from(inst.vector_dsts);
         self.empty_instructions += u64::from(inst.mask == 0);
         lanes

@@ -111,16 +111,17 @@ impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
     }
 
     /// `id` has a collector, where it awaits the sources `awaited` (by place, one bit each) and reads the
-    /// others.
+    /// others. Each instruction that issues comes here once: its reads are counted when their number is known.
     #[inline]
     pub fn collecting(&mut self, window: Window<'_>, id: InstId, awaited: u64) {
+        let flight = window.inst(id);
+        let mut sources = u32::from(flight.vector_srcs);
         if awaited != 0 {
-            // Counted when it issued. Sources in the register file come first.
-            let flight = window.inst(id);
-            let sources = flight.vector_srcs.into();
-            let saved = (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
-            self.counters.lane_reads -= u64::from(saved * flight.mask.count_ones());
+            // Sources in the register file come first.
+            sources -= (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
         }
+        let saved = if flight.is_routed { window.slab.route(id).lane_reads_saved } else { 0 };
+        self.counters.lane_reads += u64::from(sources * flight.mask.count_ones() - u32::from(saved));
         self.observer.collecting(self.now, Seen { id, window }, awaited);
     }
 
