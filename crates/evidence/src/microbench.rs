@@ -9,12 +9,16 @@
 mod bench;
 pub mod binaries;
 pub mod catalogue;
+mod hopper;
 pub mod kernels;
 mod measure;
+mod module;
+mod quantity;
 pub mod set_by;
 pub mod source;
 
-pub use measure::{Measurement, Quantity, has, measure, quantities};
+pub use measure::{Measurement, has, measure};
+pub use quantity::{Quantity, quantities};
 
 pub use bench::{
     Bandwidth, Bench, Chase, Difference, Steady, Work, chase, dram_bandwidth, l2_bandwidth, l2_port_bandwidth,

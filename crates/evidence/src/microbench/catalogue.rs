@@ -14,6 +14,7 @@ pub enum Group {
     Special,
     Warp,
     Matrix,
+    WarpGroup,
     L1,
     Texture,
     Shared,
@@ -22,6 +23,8 @@ pub enum Group {
     Dram,
     Atomic,
     Synchronisation,
+    BulkCopy,
+    Cluster,
     Launch,
 }
 
@@ -35,6 +38,7 @@ impl Group {
             Group::Special => "Special functions",
             Group::Warp => "Between lanes",
             Group::Matrix => "Matrix operations",
+            Group::WarpGroup => "Matrix operations of warp groups",
             Group::L1 => "L1 data cache",
             Group::Texture => "Textures",
             Group::Shared => "Shared memory",
@@ -43,6 +47,8 @@ impl Group {
             Group::Dram => "DRAM",
             Group::Atomic => "Atomics on global memory",
             Group::Synchronisation => "Barriers and fences",
+            Group::BulkCopy => "Bulk copies",
+            Group::Cluster => "Clusters",
             Group::Launch => "Launches",
         }
     }

@@ -5,22 +5,10 @@
 //! are stored at the end, or the assembler would leave out the code.
 
 use super::catalogue::{CLASSES, Class};
+use super::hopper;
+pub use super::module::Kernel;
+use super::module::{entry, header, repeated};
 use std::fmt::Write as _;
-
-/// A module of PTX.
-#[derive(Clone, Debug)]
-pub struct Kernel {
-    /// Name, also of the cubin.
-    pub name: String,
-    /// Lowest sm_XX that it runs on.
-    pub lowest_sm: u32,
-    /// The module's text.
-    pub ptx: String,
-    /// Lines in the loops of the entries `short` and `long`; no lines where `bench` is the only entry.
-    pub lines: Option<(usize, usize)>,
-    /// Opcodes of machine code that one line becomes, or the whole loop of `bench`.
-    pub opcodes: Vec<&'static str>,
-}
 
 /// Chains of a rate that run side by side in each thread.
 const CHAINS: usize = 8;
@@ -38,30 +26,6 @@ const MATRIX_LINES: usize = 8;
 pub const STREAM_ACCESSES: u32 = 8;
 /// Threads of a CTA of these kernels.
 pub const STREAM_THREADS: u32 = 256;
-
-fn header(lowest_sm: u32) -> String {
-    let (version, target) = match lowest_sm {
-        ..60 => ("3.2", 20),
-        60..75 => ("6.4", 70),
-        75..80 => ("6.5", 75),
-        _ => ("7.0", 80),
-    };
-    format!(".version {version}\n.target sm_{target}\n.address_size 64\n")
-}
-
-/// Registers of every entry, and its parameters in `%p1` (data) and `%r0` (trips); `%a0` to `%a2`
-/// are the other three.
-fn entry(name: &str, setup: &str, body: &str, end: &str) -> String {
-    format!(
-        ".visible .entry {name}(.param .u64 data, .param .u32 trips, .param .u32 a, .param .u32 b, .param .u32 c)\n{{\n\
-         .reg .b32 %r<80>;\n.reg .f32 %f<80>;\n.reg .f64 %d<80>;\n.reg .b64 %l<80>;\n.reg .b16 %h<80>;\n.reg .pred %q<80>;\n\
-         .reg .b32 %a<16>;\n.reg .b32 %i<16>;\n.reg .f32 %x<4>;\n.reg .f64 %y<2>;\n.reg .pred %t<3>;\n.reg .b64 %p<16>;\n\
-         .shared .align 16 .b8 scratch[16384];\n\
-         ld.param.u64 %p1, [data];\nld.param.u32 %a3, [trips];\nld.param.u32 %a0, [a];\nld.param.u32 %a1, [b];\nld.param.u32 %a2, [c];\n\
-         mov.u32 %a4, %tid.x;\nmov.u32 %a5, %ctaid.x;\n{setup}\n\
-         LOOP:\n.pragma \"nounroll\";\nsub.s32 %a3, %a3, 1;\nsetp.ne.s32 %t2, %a3, 0;\n{body}\n@%t2 bra LOOP;\n{end}\nret;\n}}\n"
-    )
-}
 
 /// Gives accumulators and inputs values that the assembler does not know.
 fn values(chains: usize) -> String {
@@ -118,13 +82,9 @@ fn on_chain(line: &str, chain: usize) -> String {
     text
 }
 
-fn repeated(lines: usize, line: impl Fn(usize) -> String) -> String {
-    (0..lines).map(|i| line(i) + "\n").collect()
-}
-
 /// The two entries of which the difference counts.
 fn short_and_long(lowest_sm: u32, setup: &str, lines: usize, line: impl Fn(usize) -> String, end: &str) -> String {
-    let of = |name, n| entry(name, setup, &repeated(n, &line), end);
+    let of = |name, n| entry(name, "", setup, &repeated(n, &line), end);
     header(lowest_sm) + &of("short", lines) + &of("long", 2 * lines)
 }
 
@@ -173,7 +133,7 @@ fn trips(name: &str, setup: &str, body: &str, end: &str, opcodes: &[&'static str
     Kernel {
         name: name.to_owned(),
         lowest_sm: 20,
-        ptx: header(20) + &entry("bench", setup, body, end),
+        ptx: header(20) + &entry("bench", "", setup, body, end),
         lines: None,
         opcodes: opcodes.to_vec(),
     }
@@ -419,5 +379,6 @@ pub fn kernels() -> Vec<Kernel> {
             opcodes: Vec::new(),
         },
     ]);
+    all.extend(hopper::kernels());
     all
 }
