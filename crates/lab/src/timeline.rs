@@ -2,9 +2,9 @@
 
 use kit::Cycle;
 use kit::text::counted;
-pub use sm::Stall;
-pub use sm::passages::{Cycles, Gap, Passage, Residence};
+pub use sm::passages::{Cycles, Gap, Passage, Residence, Transfer};
 use sm::passages::{Passages, Selection};
+pub use sm::{Stall, Transferred};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -63,6 +63,8 @@ pub struct SmTimeline {
     pub width: usize,
     /// Instructions in the order of their decode.
     pub instructions: Vec<Passage>,
+    /// Transfers of the copy engine that are complete.
+    pub transfers: Vec<Transfer>,
     /// CTAs.
     pub residences: Vec<Residence>,
     /// Empty issue slots.
@@ -83,6 +85,7 @@ impl SmTimeline {
             width,
             is_cut: recorded.is_cut(),
             instructions: recorded.instructions(),
+            transfers: recorded.transfers(),
             residences: recorded.residences(),
             gaps: recorded.gaps(),
             left_out: recorded.left_out(),

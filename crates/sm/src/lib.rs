@@ -76,7 +76,7 @@ pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};
 pub use observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};
 pub use observe::describe::BlockedWarp;
 pub use observe::instruments::Instruments;
-pub use observe::observer::{Accessed, Observer, Seen, Silent, Wait};
+pub use observe::observer::{Accessed, Awaited, Observer, Seen, Silent, Transferred, Wait};
 pub use observe::profile::Profile;
 pub use observe::stalls::{SlotAccount, Stall};
 pub use observe::timeline::Timeline;

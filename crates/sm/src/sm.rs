@@ -79,7 +79,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         assert!(warps <= slots, "{warps} warp slots, and this issue design is of {slots}");
         Self {
             fetch: Fetch::new(&spec, D::front_end(config, &spec), D::branches(config, spec.sm.frontend.branches)),
-            decode: Decode { stream },
+            decode: Decode { stream, woken: vec![] },
             issue: IssueStage::new(config, &spec),
             id_oc: Latches::new(&spec, |p| spec.issue_latches(p)),
             layer: Layer::new(&spec),
@@ -402,16 +402,19 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let counters = &mut state.counters;
         let mut outbox = Outbox::new(now, port, &state.spec, &mut state.wake_up, &mut counters.requests);
         let (parameters, busy_cycles) = (&state.spec.sm.copy_engine, &mut counters.transfer_cycles);
-        if let Some(Read { warp, goes_on }) = state.engine.send(now, parameters, &mut outbox, busy_cycles) {
-            state.wake_up.moved();
-            if goes_on {
-                state.warps.at_bulk_reads.remove(warp);
-                state.dirty.insert(warp);
-            }
-        }
+        let read = state.engine.send(now, parameters, &mut outbox, busy_cycles);
         let tick = Tick { now, kernels, observer };
         let mut wb = WriteBack { tick, state, policy: &mut issue.policy, operands };
-        while let Some(Complete { warp, transfer, goes_on, received, ended }) = wb.state.engine.end(now) {
+        if let Some(Read { warp, place, goes_on }) = read {
+            wb.state.wake_up.moved();
+            if goes_on {
+                wb.state.warps.at_bulk_reads.remove(warp);
+                wb.state.dirty.insert(warp);
+                wb.awaited(warp, Stall::AsyncCopy, place);
+            }
+        }
+        while let Some(complete) = wb.state.engine.end(now) {
+            let Complete { warp, place, transfer, transferred, goes_on, received, ended } = complete;
             wb.state.wake_up.moved();
             if let Some(Received { to, from, message }) = received {
                 self.decode.stream.delivered(to, from, message, now);
@@ -422,9 +425,12 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
                 wb.state.counters.peer_bytes += accesses.to.iter().map(|&(_, bytes)| u64::from(bytes)).sum::<u64>();
                 wb.state.peers.send_copy(now, &accesses);
             }
+            wb.tick.observer.transferred(now, warp, place, transferred);
+            self.decode.note_awaited(&mut wb.tick, wb.state, place);
             if goes_on {
                 wb.state.warps.at_bulk.remove(warp);
                 wb.state.dirty.insert(warp);
+                wb.awaited(warp, Stall::AsyncCopy, place);
             }
             wb.state.warps.transfers[warp.index()] -= 1;
             wb.performed(warp);
@@ -459,7 +465,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     fn take_woken(&mut self) -> MaskOf<D> {
         let mut woken = MaskOf::<D>::NONE;
         if !self.state.warps.at_mbarrier.is_empty() {
-            while let Some(warp) = self.decode.stream.take_woken() {
+            while let Some(warp) = self.decode.take_woken() {
                 woken.insert(warp);
             }
         }
@@ -468,9 +474,13 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
 
     /// Decodes from cycle `now` on the rest of the fetches of `warps`, which were held after an instruction.
     fn go_on(&mut self, now: Cycle, warps: MaskOf<D>) {
-        let Self { fetch, decode, state, .. } = self;
+        let Self { fetch, decode, state, observer, .. } = self;
         if warps.is_empty() {
             return;
+        }
+        if observer.watches_details() {
+            let waited = state.warps.at_mbarrier & warps;
+            waited.iter().for_each(|warp| observer.awaited(now, warp, Stall::Mbarrier, None));
         }
         state.warps.atomic_at_exchange &= !warps;
         state.warps.fence_at_exchange &= !warps;

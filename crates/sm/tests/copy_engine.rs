@@ -5,6 +5,7 @@ use crate::support;
 use config::CopyEngine;
 use isa::{Control, OpClass, TransferKind};
 use mem::RequestKind;
+use sm::passages::{Cycles, Passages, Selection};
 use sm::{Stall, Timeline};
 use support::*;
 
@@ -146,4 +147,37 @@ fn each_key_of_the_copy_engine_counts() {
         change(&mut engine);
         assert_ne!(cycles(engine), cycles(ENGINE), "{key}");
     }
+}
+
+/// Slots lost at an `mbarrier` or to a wait for a group are charged to the copy that ended the wait.
+#[test]
+fn a_wait_is_charged_to_the_copy_that_ended_it() {
+    let mut lines = vec![load(128), load(2048), await_transfers(2)];
+    lines.extend(store(TransferKind::SharedToGlobal, 1024));
+    lines.extend([wait(Control::BulkReadWait, 0), wait(Control::BulkWait, 0), add(1, &[])]);
+    let slots = Bench::new(&lines).gpu.sm.issue.schedulers as usize;
+    let bench = Bench::new(&lines).gpu(|g| g.sm.copy_engine = ENGINE);
+    let run = bench.run_with(sm::Profile::new(slots));
+    let rows = &run.sm.observer.codes()[0].rows;
+    let causes = |pc: usize, stall: Stall| rows[pc].as_ref().map_or(0, |row| row.causes[stall as usize]);
+    let (mbarrier, copies) = (run.sm.account().stalled(Stall::Mbarrier), run.sm.account().stalled(Stall::AsyncCopy));
+    assert!(mbarrier > 200 && copies > 200, "{mbarrier}, {copies}");
+    assert_eq!([causes(0, Stall::Mbarrier), causes(1, Stall::Mbarrier)], [0, mbarrier], "the second load ends last");
+    assert_eq!(causes(3, Stall::AsyncCopy), copies);
+}
+
+#[test]
+fn passages_hold_transfers() {
+    let lines = [load(128), load(2048), await_transfers(2), add(1, &[])];
+    let selection = Selection { cycles: Cycles::First(10_000), warps: u128::MAX, kernel: None, most: 1000 };
+    let bench = Bench::new(&lines).gpu(|g| g.sm.copy_engine = ENGINE);
+    let run = bench.run_with(Passages::new(selection));
+    let transfers = run.sm.observer.transfers();
+    let seen: Vec<_> = transfers.iter().map(|t| (t.pc.0, t.transferred.bytes, t.transferred.kind)).collect();
+    assert_eq!(seen, [(0, 128, TransferKind::GlobalToShared), (1, 2048, TransferKind::GlobalToShared)]);
+    let [first, second] = [0, 1].map(|at: usize| transfers[at].transferred);
+    assert_eq!(first.begun - first.issued, 20, "the start");
+    assert_eq!(second.begun, first.begun + 2, "at 64 bytes a cycle");
+    assert_eq!(transfers[0].ended, first.begun + 200 + 50);
+    assert_eq!(transfers[1].ended, second.begun + 15 * 2 + 200 + 50);
 }

@@ -27,6 +27,8 @@ pub enum Resource {
     Unit(Unit),
     /// Banks of shared memory.
     Shared,
+    /// The copy engine.
+    CopyEngine,
     /// Bandwidth of a level of memory.
     Level(Level),
 }
@@ -87,8 +89,15 @@ pub fn roofs(stats: &Stats, gpu: &GpuConfig, form: Form) -> Vec<Roof> {
     let issue = of(stats.number("slots.issued"), stats.number("slots.all"));
     let mut roofs = vec![Roof { name: "issue slots", resource: Resource::Issue, share: issue }];
     roofs.extend(units(stats, gpu, form, cycles));
-    let share = of(stats.number("sm.shared_cycles"), cycles * f64::from(gpu.sm_count));
+    let sm_cycles = cycles * f64::from(gpu.sm_count);
+    // Also of factors that tensor cores read.
+    let wavefronts = of(stats.number("sm.matrix_group_bytes"), gpu.sm.matrix_groups.shared_bytes_per_cycle().into());
+    let share = of(stats.number("sm.shared_cycles") + wavefronts, sm_cycles);
     roofs.push(Roof { name: "cycles of the banks of shared memory", resource: Resource::Shared, share });
+    if gpu.sm_version >= 90 {
+        let share = of(stats.number("sm.transfer_cycles"), sm_cycles);
+        roofs.push(Roof { name: "cycles of the copy engine", resource: Resource::CopyEngine, share });
+    }
     for (level, name) in
         [(Level::L1, "bandwidth of L1"), (Level::L2, "bandwidth of L2"), (Level::Dram, "bandwidth of DRAM")]
     {

@@ -4,7 +4,8 @@
 //! launches, and counters of the whole run over time. An SM is a process too. Its threads are its issue slots, with
 //! each reason for which the slot stays empty, its CTA slots, and its warp slots with the CTAs that they belong to.
 //! The instructions of a warp overlap, but slices of a thread must nest: a warp slot has as many threads of instructions
-//! as overlap at most. Accesses to memory are asynchronous events of the SM, which viewers put in a track for each level.
+//! as overlap at most. Accesses to memory, transfers of the copy engine and matrix operations of warp groups are
+//! asynchronous events of the SM, which viewers put in a track for each level, direction and kind.
 //!
 //! Perfetto takes a thread 0 for the one that has the number of the process: threads are numbered from 1.
 
@@ -12,12 +13,13 @@ use super::stages;
 use crate::slots::{ALL, PREFIX};
 use crate::summary;
 use config::GpuConfig;
-use isa::WarpSlot;
-use lab::timeline::{Passage, SmTimeline, Stall};
+use isa::{TransferKind, WarpSlot};
+use lab::timeline::{Passage, SmTimeline, Stall, Transferred};
 use lab::{Report, SampleSeries};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// Cycles per point of the counters.
 const STEP: u64 = 64;
@@ -56,6 +58,8 @@ pub fn render(report: &Report, gpu: &GpuConfig) -> String {
         warps(&mut events, timeline, pid);
         instructions(&mut events, timeline, pid);
         accesses(&mut events, timeline, pid);
+        transfers(&mut events, timeline, pid);
+        matrix_groups(&mut events, timeline, pid);
         counters(&mut events, timeline, pid);
     }
     let Events(events) = events;
@@ -239,12 +243,51 @@ fn accesses(events: &mut Events, timeline: &SmTimeline, pid: u64) {
         else {
             continue;
         };
-        // Of the process: other numbers are events of no process.
-        let access = |ph: &str, ts: u64| json!({"ph": ph, "cat": "memory", "id2": {"local": format!("{id:#x}")}, "pid": pid, "tid": warp_thread(passage.warp), "ts": ts, "name": level.name()});
-        let mut opening = access("b", from);
-        opening["args"] = json!({"instruction": passage.text(), "pc": passage.pc.0, "warp slot": passage.warp.0});
-        events.push(&opening);
-        events.push(&access("e", served + 1));
+        let args = json!({"instruction": passage.text(), "pc": passage.pc.0, "warp slot": passage.warp.0});
+        span(events, (pid, passage.warp), ("memory", level.name(), id), from..served + 1, args);
+    }
+}
+
+/// An asynchronous event of a warp: number `id` of its category, in a track with its name.
+fn span(
+    events: &mut Events,
+    (pid, warp): (u64, WarpSlot),
+    (category, name, id): (&str, &str, usize),
+    cycles: Range<u64>,
+    args: Value,
+) {
+    // Of the process: other numbers are events of no process.
+    let event = |ph: &str, ts: u64| json!({"ph": ph, "cat": category, "id2": {"local": format!("{id:#x}")}, "pid": pid, "tid": warp_thread(warp), "ts": ts, "name": name});
+    let mut opening = event("b", cycles.start);
+    opening["args"] = args;
+    events.push(&opening);
+    events.push(&event("e", cycles.end));
+}
+
+/// Transfers of the copy engine, by direction: from the first cycle in which it works at one.
+fn transfers(events: &mut Events, timeline: &SmTimeline, pid: u64) {
+    for (id, transfer) in timeline.transfers.iter().enumerate() {
+        let name = match transfer.transferred.kind {
+            TransferKind::GlobalToShared => "copy engine: loads",
+            TransferKind::SharedToGlobal => "copy engine: stores",
+            TransferKind::SharedReduction => "copy engine: reductions",
+            TransferKind::SharedToShared => "copy engine: to other CTAs",
+            TransferKind::Prefetch => "copy engine: prefetches",
+        };
+        let Transferred { bytes, issued, begun, .. } = transfer.transferred;
+        let args = json!({"bytes": bytes, "issued": issued, "pc": transfer.pc.0, "warp slot": transfer.warp.0});
+        span(events, (pid, transfer.warp), ("copy", name, id), begun..transfer.ended + 1, args);
+    }
+}
+
+/// Matrix operations of warp groups, from when their tensor core takes them to their end.
+fn matrix_groups(events: &mut Events, timeline: &SmTimeline, pid: u64) {
+    let all = timeline.instructions.iter().enumerate().filter(|(_, passage)| passage.is_of_matrix_group());
+    for (id, passage) in all {
+        let Some(from) = passage.executing else { continue };
+        let end = passage.written_back.unwrap_or(timeline.cycles.end).max(from) + 1;
+        let args = json!({"instruction": passage.text(), "pc": passage.pc.0, "warp slot": passage.warp.0});
+        span(events, (pid, passage.warp), ("matrix", "tensor cores", id), from..end, args);
     }
 }
 

@@ -4,7 +4,7 @@ use super::activity;
 use super::totals::SmTotals;
 use crate::observe::counters::{DesignStatistic, Per, SmCounters};
 use crate::observe::stalls::Stall;
-use config::GpuConfig;
+use config::{GpuConfig, Unit};
 use energy::{Activity, Each};
 use gpu::{CoreCounters, CoreReport, Period, Table, Value, WarpWork};
 use isa::OpClass;
@@ -39,7 +39,7 @@ impl CoreReport for SmTotals {
         t.warp_work(of, WarpWork { warp_instructions, thread_instructions, warp_cycles, active_cycles });
     }
 
-    fn parts(&self, _: Period<'_>, t: &mut Table) {
+    fn parts(&self, of: Period<'_>, t: &mut Table) {
         put_slots(self, t);
         for class in OpClass::ALL {
             let count = self.classes.0[*class as usize];
@@ -50,6 +50,20 @@ impl CoreReport for SmTotals {
             t.put(format!("lanes.{}", work.name()), "lane operations", work.description(), Value::Count(lanes));
         }
         t.group("sm", &self.sm);
+        let sm_cycles = of.kernel_cycles * u64::from(of.gpu.sm_count);
+        let tensor_cores = of.gpu.sm.units.get(&Unit::Tensor).map_or(0, |units| u64::from(units.count));
+        t.put(
+            "sm.copy_engine_utilisation",
+            "%",
+            "Cycles in which copy engines were busy, as a share of the kernels' cycles of all SMs.",
+            Value::ratio(self.sm.transfer_cycles, sm_cycles, 100.0),
+        );
+        t.put(
+            "sm.matrix_group_utilisation",
+            "%",
+            "Cycles in which matrix operations of warp groups kept tensor cores busy, as a share of the kernels' cycles of all tensor cores.",
+            Value::ratio(self.sm.matrix_group_cycles, sm_cycles * tensor_cores, 100.0),
+        );
         t.cache("l1d", &self.l1d);
         t.cache("icache", &self.icache);
         t.cache("constant", &self.constant);

@@ -3,12 +3,13 @@
 use crate::execute::latches::Latches;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
-use crate::observe::observer::{Observer, Seen};
+use crate::observe::observer::{Awaited, Observer, Seen};
+use crate::observe::stalls::Stall;
 use crate::operands::OperandStage;
 use crate::slab::{Flight, Window};
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
-use isa::{Access, WarpSlot};
+use isa::{Access, KernelId, Pc, WarpSlot};
 use kit::Cycle;
 use mem::Level;
 use std::fmt;
@@ -111,6 +112,7 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
         policy.on_writeback(flight);
         let (warp, mem, group, record, writes) =
             (flight.warp, flight.mem, flight.group, flight.record, flight.dsts > 0);
+        let place = (flight.kernel, flight.pc);
         operands.written_back(policy, &state.slab, id, state.partition_of(warp));
         tick.observer.written_back(tick.now, Seen { id, window });
         if let Some(Access::Atomic | Access::Reduction) = mem.map(|m| m.access) {
@@ -125,8 +127,10 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
                 if state.matrices.performed(warp, group - 1) {
                     state.warps.at_matrices.remove(warp);
                     state.dirty.insert(warp);
+                    self.awaited(warp, Stall::MatrixGroup, place);
                 }
             }
+            let Self { state, .. } = self;
             if state.warps.at_fence.contains(warp) {
                 self.reborrow().pass_fence(warp);
             } else if state.warps.exited.contains(warp) {
@@ -137,8 +141,18 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
         if mem.access == Access::AsyncCopy && state.copies.performed(warp, group) {
             state.warps.at_copies.remove(warp);
             state.dirty.insert(warp);
+            self.awaited(warp, Stall::AsyncCopy, place);
         }
         self.performed(warp);
+    }
+
+    /// `warp` has waited because of `stall` for the instruction at `place`.
+    #[inline(always)]
+    pub(crate) fn awaited(&mut self, warp: WarpSlot, stall: Stall, place: (KernelId, Pc)) {
+        if self.tick.observer.watches_details() {
+            let by = Awaited { place, window: self.state.window(self.tick.kernels) };
+            self.tick.observer.awaited(self.tick.now, warp, stall, Some(by));
+        }
     }
 
     /// The data of a transaction of `id` have come from `level`.

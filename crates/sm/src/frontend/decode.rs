@@ -12,7 +12,8 @@ use crate::design::{CoreDesign, FetchOf, MaskOf};
 use crate::inflight::{Entry, InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::Code;
-use crate::observe::observer::{Observer, Seen};
+use crate::observe::observer::{Awaited, Observer, Seen};
+use crate::observe::stalls::Stall;
 use crate::operands::layer::Layer;
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
@@ -24,6 +25,9 @@ use kit::LaneMask;
 #[derive(Debug)]
 pub(crate) struct Decode<S> {
     pub stream: S,
+    /// Warps that need not wait at an `mbarrier` any longer and have been taken from the stream; only while an observer
+    /// watches.
+    pub woken: Vec<WarpSlot>,
 }
 
 /// Wires of decode.
@@ -36,6 +40,30 @@ pub(crate) struct DecodeWires<'a, D: CoreDesign, O> {
 }
 
 impl<S: WarpStream> Decode<S> {
+    /// Informs `observer`, if it watches, of the warps that have waited at an `mbarrier` for the instruction at `place`.
+    #[inline(always)]
+    pub fn note_awaited<M: WarpMask, O: Observer>(
+        &mut self,
+        tick: &mut Tick<'_, O>,
+        state: &State<M>,
+        place: (KernelId, Pc),
+    ) {
+        if !tick.observer.watches_details() || state.warps.at_mbarrier.is_empty() {
+            return;
+        }
+        while let Some(warp) = self.stream.take_woken() {
+            let by = Awaited { place, window: state.window(tick.kernels) };
+            tick.observer.awaited(tick.now, warp, Stall::Mbarrier, Some(by));
+            self.woken.push(warp);
+        }
+    }
+
+    /// A warp that need not wait at an `mbarrier` any longer.
+    #[inline]
+    pub fn take_woken(&mut self) -> Option<WarpSlot> {
+        self.woken.pop().or_else(|| self.stream.take_woken())
+    }
+
     /// Decodes what was fetched, and what a barrier had held back.
     #[inline(always)]
     pub fn step<D: CoreDesign, O: Observer>(
@@ -90,6 +118,8 @@ impl<S: WarpStream> Decode<S> {
             return Err(fault);
         }
         debug_assert_eq!(out.pc, template.inst.pc);
+        self.note_awaited(tick, state, (kernel, template.inst.pc));
+        let out = state.slab.record_mut(record);
         let DynInst { mask, next_pc: next, diverged, held, at_mbarrier, .. } = *out;
         let turns = next != Some(Pc(template.inst.pc.0 + 1));
         let done = Done { mask, next, turns, diverged, held, at_mbarrier };

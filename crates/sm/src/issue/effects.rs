@@ -69,7 +69,8 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
     /// The copy engine gets the work that `id` starts, if it starts any.
     fn start_transfer(&mut self, warp: WarpSlot, id: InstId) {
         let state = &mut *self.state;
-        let record = state.slab.get(id).record;
+        let flight = state.slab.get(id);
+        let (record, place) = (flight.record, (flight.kernel, flight.pc));
         let Some(transfer) = state.slab.record_mut(record).transfer.take() else { return };
         state.counters.transfers += 1;
         let bytes = u64::from(transfer.shared_bytes);
@@ -84,7 +85,8 @@ impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
         counters.multicast_bytes += bytes * u64::from(transfer.multicast.map_or(0, |_| transfer.others.count_ones()));
         state.warps.outstanding[warp.index()] += 1;
         state.warps.transfers[warp.index()] += 1;
-        if let Some(multicast) = state.engine.start(self.tick.now, warp, *transfer, &state.spec.sm.copy_engine) {
+        let parameters = &state.spec.sm.copy_engine;
+        if let Some(multicast) = state.engine.start(self.tick.now, (warp, place), *transfer, parameters) {
             state.peers.note_multicast(multicast);
         }
     }

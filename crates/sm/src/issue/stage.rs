@@ -367,7 +367,7 @@ impl<D: CoreDesign> IssueStage<D> {
         kernels: &'a [ResidentKernel],
     ) -> Wait<'a> {
         let window = state.window(kernels);
-        let none = Wait { stall, place: None, inst: None, window };
+        let none = Wait { stall, place: None, warp: None, inst: None, window };
         let (candidates, free) = (self.policy.candidates(), warps & state.warps.free());
         let is_ready = stall.is_blocked() || stall == Stall::SameUnit;
         let hazard = candidates.stalled(stall) & free;
@@ -385,6 +385,7 @@ impl<D: CoreDesign> IssueStage<D> {
             }
         };
         let Some(warp) = of_stall.first() else { return none };
+        let none = Wait { warp: Some(warp), ..none };
         let at = |pc: Pc| Some((state.warps.kernel[warp.index()], pc));
         let last_issued = || at(state.warps.last_issued[warp.index()]);
         let inst = match stall {

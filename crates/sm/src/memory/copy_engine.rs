@@ -22,10 +22,11 @@
 //!   is not among the receivers; the crossbar delivers each reply to the other SMs too, whose engines count them.
 
 use crate::memory::copies::Copies;
+use crate::observe::observer::Transferred;
 use crate::outbox::Outbox;
 use config::CopyEngine as Parameters;
 use gpu::Multicast;
-use isa::{ClusterMember, MessageId, Transfer, TransferId, TransferKind, WarpSlot};
+use isa::{ClusterMember, KernelId, MessageId, Pc, Transfer, TransferId, TransferKind, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Cycle, NEVER};
 use mem::{Level, Request, RequestKind};
@@ -61,11 +62,16 @@ pub(crate) struct CopyEngine {
 #[derive(Debug)]
 struct Command {
     warp: WarpSlot,
+    /// The instruction that starts it.
+    place: (KernelId, Pc),
     transfer: Transfer,
     /// Its groups in [`CopyEngine::reads`] and [`CopyEngine::groups`].
     group: [u32; 2],
     ready_at: Cycle,
-    /// Cycle of its first request, plus the cycles in which a request had no room.
+    /// When its instruction issued, and when it had its first turn.
+    issued: Cycle,
+    first_turn: Option<Cycle>,
+    /// That cycle, plus the cycles in which a request had no room.
     begun: Option<Cycle>,
     /// Bytes of requests that have been sent.
     sent: u64,
@@ -80,6 +86,8 @@ struct Command {
 /// The source of a command in shared memory has been read.
 pub(crate) struct Read {
     pub warp: WarpSlot,
+    /// The instruction that started the command.
+    pub place: (KernelId, Pc),
     /// Whether the warp was waiting for that and may continue.
     pub goes_on: bool,
 }
@@ -87,7 +95,11 @@ pub(crate) struct Read {
 /// A command is complete.
 pub(crate) struct Complete {
     pub warp: WarpSlot,
+    /// The instruction that started it.
+    pub place: (KernelId, Pc),
     pub transfer: TransferId,
+    /// For observers.
+    pub transferred: Transferred,
     /// Whether the warp was waiting for the command's group and may continue.
     pub goes_on: bool,
     /// The multicast of another SM that it received; then it belongs to no warp here.
@@ -135,14 +147,14 @@ impl CopyEngine {
     pub fn start(
         &mut self,
         now: Cycle,
-        warp: WarpSlot,
+        (warp, place): (WarpSlot, (KernelId, Pc)),
         transfer: Transfer,
         parameters: &Parameters,
     ) -> Option<Multicast> {
         let group =
             if transfer.kind.is_by_group() { [self.reads.issue(warp), self.groups.issue(warp)] } else { [0; 2] };
         let ready_at = now + Cycle::from(parameters.start_cycles());
-        let number = self.add(Command { warp, transfer, group, ready_at, ..Command::unused() });
+        let number = self.add(Command { warp, place, transfer, group, ready_at, issued: now, ..Command::unused() });
         self.queue.push_back(number);
         if self.queue.len() == 1 {
             self.next_request = ready_at;
@@ -173,11 +185,13 @@ impl CopyEngine {
         self.ends.pop();
         let ended = self.commands[usize::from(number)].multicast(number);
         let ended = ended.map(|multicast| Multicast { others: 0, ..multicast });
-        let Command { warp, transfer, group, received, .. } =
+        let Command { warp, place, transfer, group, received, issued, first_turn, .. } =
             std::mem::replace(&mut self.commands[usize::from(number)], Command::unused());
         self.free.push(number);
         let goes_on = transfer.kind.is_by_group() && self.groups.performed(warp, group[1]);
-        Some(Complete { warp, transfer: transfer.id, goes_on, received, ended })
+        let begun = first_turn.unwrap_or(issued);
+        let transferred = Transferred { kind: transfer.kind, bytes: transfer.shared_bytes, issued, begun };
+        Some(Complete { warp, place, transfer: transfer.id, transferred, goes_on, received, ended })
     }
 
     /// Sends a request to the memory, if one is due and there is room. If it is the last one of a command of a bulk
@@ -196,6 +210,7 @@ impl CopyEngine {
         let command = &mut self.commands[usize::from(number)];
         let begun = command.begun.unwrap_or(now);
         command.begun = Some(begun);
+        command.first_turn.get_or_insert(now);
         let rate = u64::from(parameters.rate(command.transfer.kind));
         if let Some((first, mut request)) = command.request() {
             request.token = TOKEN_ENGINE | u32::from(number);
@@ -224,12 +239,12 @@ impl CopyEngine {
         } else {
             self.next_request = NEVER;
         }
-        let &Command { warp, ref transfer, group, outstanding, .. } = &self.commands[usize::from(number)];
+        let &Command { warp, place, ref transfer, group, outstanding, .. } = &self.commands[usize::from(number)];
         if outstanding == 0 {
             self.ends.push(Reverse((paced + parameters.completion(transfer.kind), number)));
         }
         let is_by_group = transfer.kind.is_by_group();
-        is_by_group.then(|| Read { warp, goes_on: self.reads.performed(warp, group[0]) })
+        is_by_group.then(|| Read { warp, place, goes_on: self.reads.performed(warp, group[0]) })
     }
 
     /// A reply to a request of the engine has come.
@@ -248,9 +263,12 @@ impl Command {
     fn unused() -> Self {
         Self {
             warp: WarpSlot(0),
+            place: (KernelId(0), Pc(0)),
             transfer: Transfer::default(),
             group: [0; 2],
             ready_at: NEVER,
+            issued: 0,
+            first_turn: None,
             begun: None,
             sent: 0,
             next: (0, 0),

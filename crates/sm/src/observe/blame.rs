@@ -6,12 +6,22 @@
 //! - Warps wait at a barrier for its last warp. Their slots belong to the instruction that this warp waited for longest
 //!   between two of its issues since the last barrier: the one that completed last before it continued, the holder of the
 //!   memory pipe for an access, or else the instruction that waited.
+//! - The slots of a warp that waits for asynchronous work are summed up until it is complete.
 
 use crate::inflight::InstId;
+use crate::observe::stalls::Stall;
 use crate::spec::Pipe;
 use crate::warps::mask::MOST_WARPS;
 use isa::{Pc, WarpSlot};
 use kit::Cycle;
+
+/// Reasons to wait for work that continues without instructions of the warp.
+const ASYNCHRONOUS: [Stall; 3] = [Stall::AsyncCopy, Stall::MatrixGroup, Stall::Mbarrier];
+
+/// Whether `stall` is a wait for asynchronous work.
+pub(super) fn is_asynchronous(stall: Stall) -> bool {
+    ASYNCHRONOUS.contains(&stall)
+}
 
 /// The code with this number, and the instruction.
 pub(super) type Place = (u32, Pc);
@@ -27,6 +37,9 @@ struct Progress {
     longest: Option<(Cycle, Place)>,
 }
 
+/// Slots in which a warp has waited for asynchronous work that is not complete, by reason.
+type Waited = [u64; ASYNCHRONOUS.len()];
+
 /// Holders of pipes, units and collectors.
 #[derive(Clone, Debug)]
 pub(super) struct Blame {
@@ -36,6 +49,7 @@ pub(super) struct Blame {
     /// By issue slot, oldest first.
     collecting: Box<[Vec<(InstId, Place)>]>,
     warps: Box<[Progress]>,
+    waited: Box<[Waited]>,
     /// The warp that issued last.
     last: WarpSlot,
     /// Slots in which warps waited at barriers that are not complete.
@@ -49,6 +63,7 @@ impl Blame {
             units: vec![Vec::new(); slots].into(),
             collecting: vec![Vec::new(); slots].into(),
             warps: vec![Progress::default(); MOST_WARPS].into(),
+            waited: vec![Waited::default(); MOST_WARPS].into(),
             last: WarpSlot(0),
             at_barriers: 0,
         }
@@ -112,6 +127,20 @@ impl Blame {
     /// `warp` begins.
     pub(super) fn begins(&mut self, now: Cycle, warp: WarpSlot) {
         self.warps[warp.index()] = Progress { issued: now, ..Progress::default() };
+        self.waited[warp.index()] = Waited::default();
+    }
+
+    /// `warp` has waited for `slots` issue slots because of `stall`.
+    pub(super) fn waits(&mut self, warp: WarpSlot, stall: Stall, slots: u64) {
+        if let Some(reason) = ASYNCHRONOUS.iter().position(|&reason| reason == stall) {
+            self.waited[warp.index()][reason] += slots;
+        }
+    }
+
+    /// The slots in which `warp` has waited because of `stall`; it waits no longer.
+    pub(super) fn take_waited(&mut self, warp: WarpSlot, stall: Stall) -> u64 {
+        let reason = ASYNCHRONOUS.iter().position(|&reason| reason == stall);
+        reason.map_or(0, |reason| std::mem::take(&mut self.waited[warp.index()][reason]))
     }
 
     /// Warps have waited at a barrier in `slots` issue slots.
@@ -130,5 +159,5 @@ impl Blame {
 }
 
 kit::persist! {
-    struct Blame { at_barriers; skip memory, units, collecting, warps, last }
+    struct Blame { at_barriers; skip memory, units, collecting, warps, waited, last }
 }

@@ -2,9 +2,10 @@
 
 use crate::kernel::ResidentKernel;
 use crate::observe::auditor::Auditor;
-use crate::observe::observer::{Accessed, Observer, Seen, Wait};
+use crate::observe::observer::{Accessed, Awaited, Observer, Seen, Transferred, Wait};
 use crate::observe::passages::Passages;
 use crate::observe::profile::Profile;
+use crate::observe::stalls::Stall;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch, part};
@@ -81,6 +82,12 @@ impl Observer for Instruments {
     }
     fn released(&mut self, now: Cycle, warps: u128) {
         each!(self, released(now, warps));
+    }
+    fn awaited(&mut self, now: Cycle, warp: WarpSlot, stall: Stall, by: Option<Awaited<'_>>) {
+        each!(self, awaited(now, warp, stall, by));
+    }
+    fn transferred(&mut self, now: Cycle, warp: WarpSlot, place: (KernelId, Pc), transferred: Transferred) {
+        each!(self, transferred(now, warp, place, transferred));
     }
     fn stalled(&mut self, now: Cycle, slot: usize, wait: &Wait<'_>) {
         each!(self, stalled(now, slot, wait));

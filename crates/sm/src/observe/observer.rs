@@ -6,7 +6,7 @@ use crate::inflight::{InFlight, InstId};
 use crate::kernel::ResidentKernel;
 use crate::observe::stalls::Stall;
 use crate::slab::Window;
-use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
+use isa::{CtaSlot, Dim3, KernelId, Pc, TransferKind, WarpSlot};
 use kit::Cycle;
 use kit::persist::{Archive, Mismatch};
 
@@ -36,10 +36,34 @@ pub struct Wait<'a> {
     /// The instruction that waits, as a place in a kernel's code: the next to issue of the warp that came closest, or
     /// that at which its warp is held. `None` if no warp waits.
     pub place: Option<(KernelId, Pc)>,
+    /// The warp, if one waits.
+    pub warp: Option<WarpSlot>,
     /// The same as an instruction in flight, if it has been decoded and not been issued.
     pub inst: Option<InstId>,
     /// All that is in flight.
     pub window: Window<'a>,
+}
+
+/// An instruction that a warp has waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited<'a> {
+    /// Its place in a kernel's code.
+    pub place: (KernelId, Pc),
+    /// All that is in flight.
+    pub window: Window<'a>,
+}
+
+/// A transfer of the copy engine that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transferred {
+    /// Direction.
+    pub kind: TransferKind,
+    /// Bytes of shared memory.
+    pub bytes: u32,
+    /// Issue of the instruction that started it.
+    pub issued: Cycle,
+    /// First cycle in which the engine worked at it.
+    pub begun: Cycle,
 }
 
 /// An access to memory as it enters the load/store unit.
@@ -110,6 +134,14 @@ pub trait Observer: Send {
     /// Warps are released from a barrier, one bit for each slot.
     #[inline]
     fn released(&mut self, now: Cycle, warps: u128) {}
+    /// `warp` need not wait any longer for asynchronous work, the reason being `stall`: the instruction `by`, of this
+    /// warp or another, did the last of it; `None` if it was none of this SM. Only for observers that
+    /// [watch details](Self::watches_details).
+    #[inline]
+    fn awaited(&mut self, now: Cycle, warp: WarpSlot, stall: Stall, by: Option<Awaited<'_>>) {}
+    /// A transfer that the instruction of `warp` at `place` started is complete.
+    #[inline]
+    fn transferred(&mut self, now: Cycle, warp: WarpSlot, place: (KernelId, Pc), transferred: Transferred) {}
     /// An issue slot, numbered as in [`SlotAccount`](crate::SlotAccount), stays empty, and stays so for as long as
     /// nothing changes: that is called once. Only for observers that [watch details](Self::watches_details).
     #[inline]

@@ -1,7 +1,7 @@
 //! When each instruction passes each stage, within a window of cycles: what timelines are drawn of.
 
 use crate::kernel::Code;
-use crate::observe::observer::{Observer, Seen, Wait};
+use crate::observe::observer::{Observer, Seen, Transferred, Wait};
 use crate::observe::stalls::Stall;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::Cycle;
@@ -48,6 +48,26 @@ impl Passage {
     pub fn text(&self) -> &str {
         self.code.program.text(self.pc)
     }
+
+    /// Whether it is a matrix operation of a warp group.
+    pub fn is_of_matrix_group(&self) -> bool {
+        self.code.micro(self.pc).is_asynchronous()
+    }
+}
+
+/// A transfer of the copy engine that is complete.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// Slot of the warp that started it.
+    pub warp: WarpSlot,
+    /// Launch that it belongs to.
+    pub kernel: KernelId,
+    /// The instruction that started it.
+    pub pc: Pc,
+    /// Direction, bytes, issue, and the first cycle in which the engine worked at it.
+    pub transferred: Transferred,
+    /// Its end.
+    pub ended: Cycle,
 }
 
 /// A CTA on the SM.
@@ -124,6 +144,7 @@ pub struct Passages {
     /// The last fetch of each warp.
     fetched: Vec<Option<Cycle>>,
     done: Vec<Passage>,
+    transfers: Vec<Transfer>,
     residences: Vec<Residence>,
     /// By issue slot, since when it stays empty and why.
     empty: Vec<Option<(Cycle, Stall)>>,
@@ -149,6 +170,7 @@ impl Passages {
             recorded: 0,
             fetched: Vec::new(),
             done: Vec::new(),
+            transfers: Vec::new(),
             residences: Vec::new(),
             empty: Vec::new(),
             gaps: Vec::new(),
@@ -173,6 +195,13 @@ impl Passages {
         let mut all: Vec<Passage> = self.done.iter().chain(under_way).cloned().collect();
         all.sort_by_key(|passage| (passage.decoded, passage.warp, passage.order));
         all
+    }
+
+    /// Transfers that began within the window and are complete, in the order of their ends.
+    pub fn transfers(&self) -> Vec<Transfer> {
+        let Some(range) = self.range() else { return Vec::new() };
+        let within = |t: &&Transfer| self.is_chosen(t.kernel) == Some(true) && range.contains(&t.transferred.issued);
+        self.transfers.iter().filter(within).cloned().collect()
     }
 
     /// CTAs that were there within the window.
@@ -386,6 +415,14 @@ impl Observer for Passages {
             self.done.push(passage);
         } else {
             self.recorded -= 1;
+        }
+    }
+
+    fn transferred(&mut self, now: Cycle, warp: WarpSlot, (kernel, pc): (KernelId, Pc), transferred: Transferred) {
+        let is_chosen = self.selection.warps >> warp.index() & 1 != 0;
+        let may_be_within = self.window.as_ref().is_none_or(|window| window.contains(&transferred.issued));
+        if is_chosen && may_be_within && self.transfers.len() < self.selection.most {
+            self.transfers.push(Transfer { warp, kernel, pc, transferred, ended: now });
         }
     }
 

@@ -12,11 +12,13 @@
 //! - The instruction that is waited for is the youngest one in flight of the same warp with which the waiting one has the
 //!   dependence that the reason names; of a pipe, unit or collector without room the one that holds it, and of a barrier
 //!   what its last warp waited for (`blame.rs`).
+//! - A warp that waits for copies, matrix operations of warp groups or at an `mbarrier` waits for the instruction that
+//!   ended its wait: the copy or operation that was complete last, or the last arrival; none of another SM.
 
 use crate::inflight::InstId;
 use crate::kernel::{Code, ResidentKernel};
-use crate::observe::blame::{Blame, Place};
-use crate::observe::observer::{Accessed, Observer, Seen, Wait};
+use crate::observe::blame::{self, Blame, Place};
+use crate::observe::observer::{Accessed, Awaited, Observer, Seen, Wait};
 use crate::observe::stalls::Stall;
 use crate::slab::Window;
 use crate::spec::Pipe;
@@ -276,6 +278,8 @@ struct Slot {
     stall: Option<Stall>,
     waits: Option<Place>,
     waited_for: Option<Place>,
+    /// The warp that waits, if that is for asynchronous work.
+    warp: Option<WarpSlot>,
     /// The pipe of the instruction that waits, if it is ready.
     pipe: Option<Pipe>,
     /// The instruction that waited, and the number of changes of its warp by then: while both stay, so does what it waits for.
@@ -383,7 +387,7 @@ impl Profile {
 
     /// Charges what `slot` has lost before `until`.
     fn charge(&mut self, slot: usize, until: Cycle) {
-        let Slot { stall, waits, waited_for, since, .. } = self.slots[slot];
+        let Slot { stall, waits, waited_for, warp, since, .. } = self.slots[slot];
         let lost = until.saturating_sub(since);
         let Some(stall) = stall.filter(|_| lost > 0) else { return };
         match waits {
@@ -395,6 +399,9 @@ impl Profile {
         }
         if stall == Stall::Barrier {
             self.blame.waits_at_barrier(lost);
+        }
+        if let Some(warp) = warp {
+            self.blame.waits(warp, stall, lost);
         }
     }
 
@@ -503,6 +510,20 @@ impl Observer for Profile {
         }
     }
 
+    fn awaited(&mut self, now: Cycle, warp: WarpSlot, stall: Stall, by: Option<Awaited<'_>>) {
+        for slot in 0..self.slots.len() {
+            if self.slots[slot].stall == Some(stall) && self.slots[slot].warp == Some(warp) {
+                self.charge(slot, now);
+                self.slots[slot].since = self.slots[slot].since.max(now);
+            }
+        }
+        let slots = self.blame.take_waited(warp, stall);
+        if let Some(Awaited { place: (kernel, pc), window }) = by.filter(|_| slots > 0) {
+            let place = self.place(window, kernel, pc);
+            self.row_at(place).causes[stall as usize] += slots;
+        }
+    }
+
     fn accessed(&mut self, now: Cycle, seen: Seen<'_>, accessed: Accessed) {
         let inst = seen.inst();
         let place = self.place(seen.window, inst.kernel, inst.pc);
@@ -546,10 +567,11 @@ impl Observer for Profile {
         let waits = wait.place.map(|(kernel, pc)| self.place(wait.window, kernel, pc));
         let waited_for = waits.and_then(|_| self.waited_for(slot, wait));
         let pipe = wait.inst.filter(|_| wait.stall.is_blocked()).map(|id| wait.window.inst(id).pipe);
-        if (stall, waited, cause) != (Some(wait.stall), waits, waited_for) {
+        let warp = wait.warp.filter(|_| blame::is_asynchronous(wait.stall));
+        if (stall, waited, cause, self.slots[slot].warp) != (Some(wait.stall), waits, waited_for, warp) {
             self.charge(slot, now);
             let since = self.slots[slot].since.max(now);
-            self.slots[slot] = Slot { stall: Some(wait.stall), waits, waited_for, pipe, looked, since };
+            self.slots[slot] = Slot { stall: Some(wait.stall), waits, waited_for, warp, pipe, looked, since };
         } else {
             (self.slots[slot].looked, self.slots[slot].pipe) = (looked, pipe);
         }
@@ -612,7 +634,7 @@ kit::persist! {
     new struct Latencies { count, sum, max, buckets, only }
     new struct Accesses { accesses, transactions, sectors, sectors_needed, conflict_cycles, excess_passes, served }
     struct Row { issues, lanes, divergences, stalls, causes, latencies, memory, by_level }
-    struct Slot { stall, waits, waited_for, looked, since; skip pipe }
+    struct Slot { stall, waits, waited_for, looked, since; skip warp, pipe }
 }
 
 #[cfg(test)]
