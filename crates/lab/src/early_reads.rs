@@ -27,6 +27,8 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ("HFMA", "H", HALVES),
     ("HMUL", "H", HALVES),
     ("HSET", "H", HALVES),
+    ("", "SYNCS", "a wait at an `mbarrier` reads its parity like a decoupled instruction's operand"),
+    ("ELECT", "", "the predicate of an election is read after 4 cycles; it has a uniform one's latency here"),
     ("VOTEU", "PLOP3", "predicate logic reads the uniform predicate of a vote after a cycle"),
 ];
 const HALVES: &str =

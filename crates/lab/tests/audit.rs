@@ -23,7 +23,7 @@ const UNPROTECTED: [&str; 8] = [
 
 /// Spin loops, and merges of what atomics ordered, run longer or shorter as the order of warps has it; a node that another
 /// warp reached first is not reached again.
-const ORDERED: [&str; 3] = ["hashtable", "hybridsort", "bfslevels"];
+const ORDERED: [&str; 5] = ["hashtable", "hybridsort", "bfslevels", "wgmma", "flashattention3"];
 
 fn setup(gpu: &str, code: Form, core: &str) -> Setup {
     // Accel-Sim's atomics hold their warp, which keeps the order that is to be seen broken.
@@ -38,7 +38,7 @@ fn job(workload: &str) -> Job {
 /// Workloads that have such code for `gpu`.
 fn workloads_on(gpu: &str, code: Form) -> impl Iterator<Item = &'static str> {
     let sm_version = config::load(gpu).unwrap().sm_version;
-    suite::ALL.iter().filter(move |w| code == Form::Ptx || w.module.cubin(sm_version).is_some()).map(|w| w.name)
+    suite::on(code, sm_version).map(|w| w.name)
 }
 
 fn audited(gpu: &str, code: Form, core: &str, workload: &str) -> (Report, Findings) {
@@ -140,6 +140,19 @@ audits! {
     designs_on_modern_rtx2060s: "rtx2060s" Ptx "modern-ghost" "modern-socgpu";
     limits_on_gtx480: "gtx480" Ptx "perfect-operands";
     limits_on_rtx2060s: "rtx2060s" Sass "perfect-operands";
+}
+
+/// Code of the H100 that no other GPU of these tests runs.
+#[test]
+fn warp_groups_on_h100() {
+    for (turn, core) in
+        ["inorder-war-ideal", "warpboard-commit", "ghost", "socgpu", "load-slice", "loog", "ideal", "modern-ghost"]
+            .into_iter()
+            .enumerate()
+    {
+        let (_, findings) = audited("h100", Form::Sass, core, ["wgmma", "flashattention3"][turn % 2]);
+        assert_eq!(findings.total(), 0, "{core}: {findings}");
+    }
 }
 
 #[test]

@@ -206,7 +206,7 @@ fn other_state_of_the_device_is_kept() {
 #[ignore = "minutes"]
 fn every_workload_and_design_is_resumed() {
     for (core, _) in CORES.iter().filter(|(core, _)| lab::is_sm(core)) {
-        for workload_of in suite::ALL {
+        for workload_of in suite::on(Form::Ptx, 70) {
             let setup = setup(["v100", "rtx3070"][core.len() % 2], core, workload_of.name);
             check(&setup, &workload(workload_of.name, &[]), &[30, 80]);
         }

@@ -26,10 +26,7 @@ fn simulate(setup: &Setup, job: &Job) -> Report {
 
 /// Runs the whole suite: the results are right, and the instructions do not depend on the width.
 fn check_all(gpu: &str, code: Form, core: &str) {
-    for workload in suite::ALL {
-        if code == Form::Sass && workload.module.cubin(config::load(gpu).unwrap().sm_version).is_none() {
-            continue;
-        }
+    for workload in suite::on(code, config::load(gpu).unwrap().sm_version) {
         let (setup, name) = (setup(gpu, code, core), format!("{} on {gpu}, {core}", workload.name));
         let report = simulate(&setup, &job(workload.name));
         let check = report.check.as_ref().expect("every workload has a reference");

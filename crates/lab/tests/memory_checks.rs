@@ -21,7 +21,7 @@ const RACY: [&str; 3] = ["bfs", "sssp", "bfslevels"];
 #[test]
 fn the_suite_is_clean() {
     for code in [Form::Ptx, Form::Sass] {
-        for workload in suite::ALL.iter().filter(|w| code == Form::Ptx || w.module.cubin(75).is_some()) {
+        for workload in suite::on(code, 75) {
             let found = checks(code, "functional", workload.name);
             let kinds: Vec<&str> = found.accesses.keys().copied().collect();
             let expected: &[&str] = if RACY.contains(&workload.name) { &["global_race"] } else { &[] };
@@ -34,7 +34,7 @@ fn the_suite_is_clean() {
 #[test]
 fn no_workload_has_a_race_that_decides_its_result() {
     for code in [Form::Ptx, Form::Sass] {
-        for workload in suite::ALL.iter().filter(|w| code == Form::Ptx || w.module.cubin(75).is_some()) {
+        for workload in suite::on(code, 75) {
             let setup = Setup { code, time: Time::None, ..Setup::new(config::load("rtx2060s").unwrap()) };
             let (name, params) = (workload.name.into(), BTreeMap::new());
             let job = Job::Workload { name, size: Size::Small, params, seed: 1 };

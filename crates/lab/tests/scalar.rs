@@ -32,10 +32,7 @@ fn figure(report: &Report, name: &str) -> f64 {
 fn guarded(gpu: &str, code: Form, cores: &[&str]) {
     let mut share = Vec::new();
     let sm_version = config::load(gpu).unwrap().sm_version;
-    for workload in suite::ALL {
-        if code == Form::Sass && workload.module.cubin(sm_version).is_none() {
-            continue;
-        }
+    for workload in suite::on(code, sm_version) {
         for core in cores {
             let report = done(gpu, core, code, workload.name);
             assert_eq!(figure(&report, "scalar_misreads"), 0.0, "{} on {gpu} with {core}", workload.name);

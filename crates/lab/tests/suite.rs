@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use workloads::{Form, Workload, suite};
 
 /// Board power of the cards by NVIDIA, in watts. Mean power is at most one and a half times that.
-const BOARD_WATTS: [(&str, f64); 4] = [("gtx480", 250.0), ("v100", 300.0), ("rtx2060s", 175.0), ("rtx3070", 220.0)];
+const BOARD_WATTS: [(&str, f64); 5] =
+    [("gtx480", 250.0), ("v100", 300.0), ("rtx2060s", 175.0), ("rtx3070", 220.0), ("h100", 700.0)];
 
 /// GPUs and the code that runs on them.
-const CELLS: [(&str, Form); 7] = [
+const CELLS: [(&str, Form); 9] = [
     ("gtx480", Form::Ptx),
     ("v100", Form::Ptx),
     ("rtx2060s", Form::Ptx),
@@ -17,6 +18,8 @@ const CELLS: [(&str, Form); 7] = [
     ("v100", Form::Sass),
     ("rtx2060s", Form::Sass),
     ("rtx3070", Form::Sass),
+    ("h100", Form::Ptx),
+    ("h100", Form::Sass),
 ];
 
 fn simulate(code: Form, gpu: &str, core: &str, scheduler: Option<&str>, workload: &str) -> Report {
@@ -31,12 +34,13 @@ fn simulate(code: Form, gpu: &str, core: &str, scheduler: Option<&str>, workload
     run(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{workload} on {gpu}, {core}, {scheduler:?}: {e}"))
 }
 
-/// The cells that have code of `workload`.
+/// The cells that run `workload`. The H100 has those that no other GPU runs.
 fn cells_of(workload: &Workload) -> Vec<usize> {
-    let has_code = |(gpu, code): (&str, Form)| {
-        code == Form::Ptx || workload.module.cubin(config::load(gpu).unwrap().sm_version).is_some()
+    let is_run = |(gpu, code): (&str, Form)| {
+        workload.runs_on(code, config::load(gpu).unwrap().sm_version)
+            && (gpu != "h100" || workload.module.only_on().is_some())
     };
-    (0..CELLS.len()).filter(|&cell| has_code(CELLS[cell])).collect()
+    (0..CELLS.len()).filter(|&cell| is_run(CELLS[cell])).collect()
 }
 
 /// The runs of the suite: cell, index of the workload, scheduler. Each workload runs in each of its cells, and the
@@ -71,7 +75,7 @@ fn check_all(gpu: &str, code: Form) {
         let figures = |r: &Report| ["warp_instructions", "thread_instructions"].map(|name| r.total.number(name));
         // Spin loops, and merges of what atomics ordered, run longer or shorter as the order of warps has it; a node that
         // another warp reached first is not reached again.
-        if !["hashtable", "hybridsort", "bfslevels"].contains(&workload.name) {
+        if !["hashtable", "hybridsort", "bfslevels", "wgmma", "flashattention3"].contains(&workload.name) {
             assert_eq!(figures(&report), figures(&without_time), "{name}");
         }
         let occupancy = |r: &Report| r.kernels.iter().map(|k| k.occupancy.clone()).collect::<Vec<_>>();
@@ -141,4 +145,14 @@ fn two_runs_have_the_same_figures() {
             }
         }
     }
+}
+
+#[test]
+fn ptx_on_h100() {
+    check_all("h100", Form::Ptx);
+}
+
+#[test]
+fn machine_code_on_h100() {
+    check_all("h100", Form::Sass);
 }

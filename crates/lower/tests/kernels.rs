@@ -21,7 +21,7 @@ fn every_kernel_of_the_suite_can_run() {
             assert!(!loaded.module.kernels.is_empty(), "{name}");
             for kernel in &loaded.module.kernels {
                 let registers = kernel.registers.per_thread;
-                assert!((8..=128).contains(&registers), "{name}: {registers} registers");
+                assert!((8..=200).contains(&registers), "{name}: {registers} registers");
                 println!("{name}: {} {registers} registers, {} instructions", kernel.name(), kernel.code().len());
             }
             count += 1;

@@ -7,8 +7,8 @@ use sass::decode::{SassInst, SassOp, SassOperand, decode_function};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Maximum number of registers of an operand: those of a matrix.
-const WIDEST: u16 = 8;
+/// Maximum number of registers of an operand: those of a matrix of a warp, and of a warp group's sums.
+const WIDEST: [u16; 2] = [8, 128];
 /// General predicates, and as many uniform ones.
 const PREDICATES: u16 = 7;
 
@@ -25,16 +25,18 @@ fn names(kernel: &Kernel, list: &[isa::RegId]) -> BTreeSet<String> {
 }
 
 /// Registers that operands name, and those that may follow each as parts of a wider one.
-fn named(operands: impl Iterator<Item = SassOperand>) -> (BTreeSet<String>, BTreeSet<String>) {
+fn named(operands: impl Iterator<Item = SassOperand>, widest: u16) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut first, mut all) = (BTreeSet::new(), BTreeSet::new());
     let mut add = |uniform: bool, index: u8| {
         let (file, zero) = if uniform { ("UR", URZ) } else { ("R", RZ) };
         if index != zero {
             first.insert(format!("{file}{index}"));
-            all.extend((0..WIDEST).map(|k| format!("{file}{}", u16::from(index) + k)));
+            all.extend((0..widest).map(|k| format!("{file}{}", u16::from(index) + k)));
         }
     };
     let mut predicates = Vec::new();
+    // The first two are read only where A is in shared memory.
+    let mut descriptors = Vec::new();
     for operand in operands {
         match operand {
             SassOperand::Register(r) | SassOperand::Indirect { register: r, .. } => add(r.uniform, r.index),
@@ -42,6 +44,7 @@ fn named(operands: impl Iterator<Item = SassOperand>) -> (BTreeSet<String>, BTre
                 add(false, m.base);
                 m.uniform.into_iter().for_each(|index| add(true, index));
             }
+            SassOperand::Descriptors(d) => descriptors.extend((0..4).map(|k| format!("UR{}", d.register + k))),
             SassOperand::Constant(c) => c.index.into_iter().for_each(|r| add(r.uniform, r.index)),
             SassOperand::Predicate { index, uniform, .. } if index != PT => {
                 predicates.push(format!("{}{index}", if uniform { "UP" } else { "P" }));
@@ -50,7 +53,7 @@ fn named(operands: impl Iterator<Item = SassOperand>) -> (BTreeSet<String>, BTre
         }
     }
     first.extend(predicates.iter().cloned());
-    all.extend(predicates);
+    all.extend(predicates.into_iter().chain(descriptors));
     (first, all)
 }
 
@@ -62,8 +65,9 @@ fn check(kernel: &Kernel, inst: &SassInst, described: &isa::Inst) {
     }
     let guard = inst.guard();
     let guard = [SassOperand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not }];
-    let (shown, _) = named(inst.shown_operands().chain(guard));
-    let (_, possible) = named(inst.operands().chain(guard));
+    let widest = WIDEST[usize::from(matches!(inst.row.op, SassOp::HGmma | SassOp::QGmma))];
+    let (shown, _) = named(inst.shown_operands().chain(guard), widest);
+    let (_, possible) = named(inst.operands().chain(guard), widest);
     let mut used = names(kernel, kernel.program.dsts(described));
     used.append(&mut names(kernel, kernel.program.srcs(described)));
     assert!(shown.is_subset(&used), "{inst}: of {shown:?} only {used:?} are described");

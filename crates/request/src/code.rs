@@ -58,6 +58,7 @@ pub fn remark(options: &Options, name: impl AsRef<Path>, gpus: &[&GpuConfig], co
     match needs_ptx(cores) {
         _ if *options.code != Code::Auto || options.registers.is_some() => None,
         Some(core) if has_code => Some(format!("core {core} executes PTX only: {name} runs as PTX")),
+        _ if lacks_instructions(workload, gpus) => None,
         _ if lacks_code(options, workload, gpus, cores) => {
             let lacks = |gpu: &&&GpuConfig| workload.module.cubin(gpu.sm_version).is_none();
             let lacking: Vec<_> =
@@ -66,6 +67,11 @@ pub fn remark(options: &Options, name: impl AsRef<Path>, gpus: &[&GpuConfig], co
         }
         _ => None,
     }
+}
+
+/// Whether one of `gpus` lacks the instructions of `workload`, which then runs as no code.
+pub fn lacks_instructions(workload: &Workload, gpus: &[&GpuConfig]) -> bool {
+    !gpus.iter().all(|gpu| workload.runs_on(Form::Ptx, gpu.sm_version))
 }
 
 /// Whether `workload` lacks the machine code for all of `gpus` as which others run.
@@ -125,6 +131,15 @@ mod tests {
         assert_eq!(of(&[("registers", "allocated")], "v100", "inorder"), Form::Ptx);
         assert_eq!(of(&[("code", "ptx")], "v100", "inorder"), Form::Ptx);
         assert_eq!(of(&[("code", "sass")], "v100", "sgmf"), Form::Sass, "an error, which is reported later");
+    }
+
+    #[test]
+    fn a_workload_of_one_architecture_has_no_other_code() {
+        let (ampere, hopper) = (config::load("rtx3070").unwrap(), config::load("h200").unwrap());
+        let (usual, wgmma) = (options(&[]), workloads::suite::find("wgmma").unwrap());
+        assert!(lacks_instructions(wgmma, &[&hopper, &ampere]) && !lacks_instructions(wgmma, &[&hopper]));
+        assert_eq!(form(&usual, "wgmma", &[&hopper], &["inorder"]), Form::Sass);
+        assert_eq!(remark(&usual, "wgmma", &[&ampere], &["inorder"]), None, "an error, which is reported later");
     }
 
     #[test]

@@ -108,6 +108,8 @@ pub struct Sweep {
     pub names: Vec<String>,
     /// Workloads that `all` leaves out: they have no machine code for some machine, where others have.
     pub left_out: Vec<&'static str>,
+    /// Workloads that `all` leaves out: some machine lacks their instructions.
+    pub of_other_gpus: Vec<&'static str>,
     /// Columns.
     pub columns: Vec<Column>,
     /// The machine of each column.
@@ -129,15 +131,18 @@ impl Sweep {
         let gpus_meant = given_gpus(options).map_or_else(of_files, Ok)?;
         let (columns, setups): (Vec<_>, Vec<_>) = machines(options, &gpus_meant, &versions)?.into_iter().unzip();
         let (mut workloads, mut names): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        let mut left_out = Vec::new();
+        let (mut left_out, mut of_other_gpus) = (Vec::new(), Vec::new());
         if workloads.iter().any(|w| w == Path::new(EVERY)) {
             let (gpus, cores) = (gpus(&setups), cores(&setups));
             let runs = |w: &&Workload| !code::lacks_code(options, w, &gpus, &cores);
-            let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(runs);
+            let (every, others): (Vec<_>, Vec<_>) =
+                workloads::suite::ALL.iter().partition(|w| !code::lacks_instructions(w, &gpus));
+            let (every, without): (Vec<&Workload>, Vec<_>) = every.into_iter().partition(runs);
             let known: Vec<&str> = every.iter().map(|w| w.name).collect();
             workloads = expanded(&workloads, &known, |name| name.as_os_str(), |name| PathBuf::from(name));
             names = workloads.iter().map(|workload| workload.display().to_string()).collect();
             left_out = without.iter().map(|w| w.name).collect();
+            of_other_gpus = others.iter().map(|w| w.name).collect();
         }
         check_size(workloads.len() as u64, columns.len() as u64)?;
         let repeats = options.repeat.map_or(1, |repeat| u64::from(repeat.get()));
@@ -149,7 +154,7 @@ impl Sweep {
                 counted(runs, "run")
             )));
         }
-        Ok(Self { workloads, names, left_out, columns, setups })
+        Ok(Self { workloads, names, left_out, of_other_gpus, columns, setups })
     }
 
     /// The code that each workload runs as, the same on every machine, and a remark where it is not the usual one.
@@ -469,7 +474,7 @@ mod tests {
             let codes = sweep.codes(&options);
             (sweep.workloads.len(), codes.iter().filter(|(code, _)| *code == Form::Sass).count())
         };
-        let every = workloads::suite::ALL.len();
+        let every = workloads::suite::on(Form::Ptx, 75).count();
         let (turing, _) = all(&[]);
         assert!(turing < every && turing >= 20);
         assert_eq!(all(&[("code", "sass")]), (turing, turing));
@@ -480,6 +485,10 @@ mod tests {
         assert_eq!(all(&[("registers", "allocated")]), (every, 0));
         assert_eq!(all(&[("core", "inorder,sgmf")]), (every, 0), "what runs PTX only");
         assert_eq!(all(&[("core", "all")]), (turing, turing));
+        let hopper = workloads::suite::ALL.len();
+        assert!(hopper > every);
+        assert_eq!(all(&[("gpu", "h100")]), (hopper, hopper));
+        assert_eq!(all(&[("gpu", "h100"), ("code", "ptx")]), (hopper, 0));
     }
 
     /// Another core of the same design that a parameter distinguishes is not the one that speedups are over.

@@ -9,7 +9,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A number computed on the device in a format with `P` bits of precision (24: f32, 53: f64).
+/// A number computed on the device in a format with `P` bits of precision (11: f16, 24: f32, 53: f64).
 ///
 /// The reference value is held in f64, so for `P` = 53 it is itself rounded: a bound covers both.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub struct Bounded<const P: u32> {
     error: f64,
 }
 
+/// A value of half precision with its bound.
+pub type F16 = Bounded<11>;
 /// A value of single precision with its bound.
 pub type F32 = Bounded<24>;
 /// A value of double precision with its bound.
@@ -28,7 +30,11 @@ impl<const P: u32> Bounded<P> {
     /// rounded up for the errors of computing the bound itself.
     const UNIT: f64 = (1.0 / (1u64 << P) as f64 + 1.0 / (1u64 << 53) as f64) * (1.0 + 1.0 / 4096.0);
     /// Largest absolute error of rounding a subnormal result.
-    const TINY: f64 = if P == 24 { f32::from_bits(1) as f64 } else { f64::from_bits(1) };
+    const TINY: f64 = match P {
+        11 => 1.0 / (1 << 24) as f64,
+        24 => f32::from_bits(1) as f64,
+        _ => f64::from_bits(1),
+    };
 
     /// A number that the device has exactly.
     pub const fn exact(value: f64) -> Self {
@@ -126,6 +132,27 @@ impl<const P: u32> Bounded<P> {
     /// Whether the device may have computed `got`.
     pub fn admits(self, got: f64) -> bool {
         (got - self.value).abs() <= self.error
+    }
+}
+
+impl F32 {
+    /// The sum of products on the tensor cores of any architecture, of factors of half precision.
+    ///
+    /// They add four products or more to the sum at once, all cut off at least 23 bits below the greatest of them, and
+    /// cut off the result (`exec::matrix`).
+    pub fn on_tensor_cores(a: &[f32], b: &[f32]) -> Self {
+        const CUT: f64 = 1.0 / (1 << 23) as f64;
+        let (mut value, mut error) = (0.0f64, 0.0);
+        for (a, b) in a.chunks(4).zip(b.chunks(4)) {
+            let mut greatest = value.abs() + error;
+            for (&a, &b) in a.iter().zip(b) {
+                let product = f64::from(a) * f64::from(b);
+                greatest = greatest.max(product.abs());
+                value += product;
+            }
+            error += (5.0 * greatest + value.abs()) * CUT;
+        }
+        Self { value, error }
     }
 }
 
@@ -230,6 +257,40 @@ mod tests {
                 prop_assert!(F32::exact(3.0).over(x, 1.0).admits(of(b, |x| 3.0 / x)));
             }
             prop_assert!(x.or_zero().admits(b.max(0.0)));
+        }
+    }
+
+    /// The sum as a tensor core forms it that adds `together` products at once and keeps `bits` of a fraction.
+    fn on_tensor_cores(a: &[f32], b: &[f32], together: usize, bits: i32) -> f32 {
+        let exponent = |x: f32| ((x.to_bits() >> 23 & 0xff) as i32).max(1) - 127;
+        a.chunks(together).zip(b.chunks(together)).fold(0.0, |sum: f32, (a, b)| {
+            let products = || a.iter().zip(b);
+            let greatest = products().map(|(&a, &b)| exponent(a) + exponent(b)).fold(exponent(sum), i32::max);
+            let unit = 2f64.powi(greatest - bits);
+            let terms = products().map(|(&a, &b)| f64::from(a) * f64::from(b)).chain([f64::from(sum)]);
+            let total = terms.map(|term| (term / unit).trunc()).sum::<f64>() * unit;
+            // The result is cut off, too.
+            f64::from_bits(total.to_bits() & !((1 << 29) - 1)) as f32
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn tensor_cores_of_every_architecture_are_within_the_bound(
+            factors in prop::collection::vec((-2048i16..2048, -2048i16..2048, -8i32..1), 1..8),
+        ) {
+            // 16 products for each, which are of half precision.
+            let spread = |scale: fn(&(i16, i16, i32)) -> f32| {
+                factors.iter().flat_map(|f| (0..16).map(move |i| scale(f) * [1.0, -0.5, 3.0, 0.25][i % 4])).collect()
+            };
+            let a: Vec<f32> = spread(|f| f32::from(f.0 / 4) * 2f32.powi(f.2));
+            let b: Vec<f32> = spread(|f| f32::from(f.1 / 4));
+            let bound = F32::on_tensor_cores(&a, &b);
+            for (together, bits) in [(4, 23), (8, 24), (16, 25)] {
+                prop_assert!(bound.admits(on_tensor_cores(&a, &b, together, bits).into()), "{together} {bound:?}");
+            }
+            let size: f64 = a.iter().zip(&b).map(|(&a, &b)| f64::from(a * b).abs()).sum();
+            prop_assert!(bound.error() <= size * a.len() as f64 * 6.0 / f64::from(1 << 23));
         }
     }
 

@@ -31,7 +31,7 @@ macro_rules! bundled {
 /// Records beside the kernels: `kernels.toml`.
 #[derive(Debug, Deserialize)]
 pub struct Record {
-    /// Name and version of the compiler.
+    /// Name and version of the compiler of modules that name no other.
     pub compiler: String,
     /// Flags of the compiler, except the architecture.
     pub flags: String,
@@ -43,8 +43,10 @@ pub struct Record {
 /// Record of a source and its PTX.
 #[derive(Debug, Deserialize)]
 pub struct ModuleRecord {
-    /// ISA level of the PTX: `sm_70`.
+    /// Target of the PTX: `sm_70`, `sm_90a`.
     pub level: String,
+    /// Name and version of its compiler, if it is another than the others'.
+    pub compiler: Option<String>,
     /// SHA-256 of the source.
     pub source_sha256: String,
     /// SHA-256 of the PTX.
@@ -169,11 +171,20 @@ impl Bundled {
         self.cubins().filter(|cubin| isa::runs_on(cubin.sm, sm_version)).last()
     }
 
-    /// Record of one of its kernels.
-    pub fn kernel(&self, kernel: &str) -> Option<&'static KernelRecord> {
+    fn record(&self) -> Option<&'static ModuleRecord> {
         let module = MODULES.get(self.name)?;
         let read = || -> BTreeMap<String, ModuleRecord> { toml::from_str(module.text).expect("it is well-formed") };
-        module.record.get_or_init(|| read().remove(self.name)).as_ref()?.kernels.get(kernel)
+        module.record.get_or_init(|| read().remove(self.name)).as_ref()
+    }
+
+    /// Record of one of its kernels.
+    pub fn kernel(&self, kernel: &str) -> Option<&'static KernelRecord> {
+        self.record()?.kernels.get(kernel)
+    }
+
+    /// The only architecture with its instructions, such as 90, if its target is architecture-specific (`sm_90a`).
+    pub fn only_on(&self) -> Option<u32> {
+        self.record()?.level.strip_prefix("sm_")?.strip_suffix('a')?.parse().ok()
     }
 }
 

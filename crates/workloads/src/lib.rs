@@ -9,6 +9,7 @@ pub mod conformance;
 pub mod device;
 pub mod element;
 pub mod suite;
+pub mod tensor;
 pub mod workload;
 
 pub use check::{Check, Mismatch};

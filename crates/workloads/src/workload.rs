@@ -135,6 +135,17 @@ pub enum WorkloadError {
         /// Those it is compiled for.
         known: Vec<String>,
     },
+    /// Its instructions are in one architecture only.
+    #[error(
+        "workload `{workload}` needs a GPU of sm_{needs}, whose instructions no other has; the GPU is sm_{sm_version}"
+    )]
+    OtherArchitecture {
+        workload: &'static str,
+        /// Architecture of the GPU.
+        sm_version: u32,
+        /// The one that it needs.
+        needs: u32,
+    },
     /// The device could not do its part.
     #[error("{0}")]
     Device(#[from] DeviceError),
@@ -208,10 +219,18 @@ impl Workload {
         Ok(params)
     }
 
+    /// Whether a GPU of an architecture (75 as in sm_75; 0 for a device without one) runs it as such code.
+    pub fn runs_on(&self, form: Form, sm_version: u32) -> bool {
+        match form {
+            Form::Sass => self.module.cubin(sm_version).is_some(),
+            Form::Ptx => sm_version == 0 || self.module.only_on().is_none_or(|only| only == sm_version),
+        }
+    }
+
     /// The code that it runs as on GPUs of these architectures (75 as in sm_75) unless the user chooses: machine code
     /// where it has some for all of them, else PTX.
     pub fn usual_form(&self, sm_versions: impl IntoIterator<Item = u32>) -> Form {
-        let everywhere = sm_versions.into_iter().all(|version| self.module.cubin(version).is_some());
+        let everywhere = sm_versions.into_iter().all(|version| self.runs_on(Form::Sass, version));
         if everywhere { Form::Sass } else { Form::Ptx }
     }
 
@@ -265,12 +284,14 @@ impl Workload {
     }
 
     fn load(&self, device: &mut dyn Device, form: Form) -> Result<ModuleId, WorkloadError> {
-        let bundled = &self.module;
+        let (bundled, sm_version) = (&self.module, device.sm_version());
+        if let Some(needs) = bundled.only_on().filter(|_| !self.runs_on(Form::Ptx, sm_version)) {
+            return Err(WorkloadError::OtherArchitecture { workload: self.name, sm_version, needs });
+        }
         if form == Form::Ptx {
             let name = format!("{}.ptx", bundled.name);
             return Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::BundledPtx(bundled.ptx()) })?);
         }
-        let sm_version = device.sm_version();
         let Some(cubin) = bundled.cubin(sm_version) else {
             let known = bundled.cubins().map(|cubin| format!("sm_{}", cubin.sm)).collect();
             return Err(WorkloadError::NoMachineCode { workload: self.name, sm_version, known });

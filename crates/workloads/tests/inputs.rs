@@ -17,9 +17,15 @@ struct Recorder {
     digest: Sha256,
     launches: Vec<String>,
     fail_launch: bool,
+    sm_version: u32,
 }
 
 impl Recorder {
+    /// An sm_75, if that runs the workload.
+    fn new(workload: &Workload) -> Self {
+        Self { sm_version: workload.module.only_on().unwrap_or(75), ..Self::default() }
+    }
+
     fn at(&mut self, buffer: Buffer) -> &mut Vec<u8> {
         self.memory[(buffer.address >> 32) as usize].as_mut().expect("not freed")
     }
@@ -27,7 +33,7 @@ impl Recorder {
 
 impl Device for Recorder {
     fn sm_version(&self) -> u32 {
-        75
+        self.sm_version
     }
     fn load_module(&mut self, _: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
         Ok(ModuleId(0))
@@ -89,7 +95,7 @@ impl Device for Recorder {
 }
 
 fn run(workload: &'static Workload, seed: u64) -> (Recorder, Outcome) {
-    let mut device = Recorder::default();
+    let mut device = Recorder::new(workload);
     let params = workload.params(Size::Small, &[]).unwrap();
     let outcome = workload.run(&mut device, Form::Ptx, &params, seed).unwrap();
     (device, outcome)
@@ -138,7 +144,7 @@ fn launch_sequences_of_the_small_sizes() {
 fn memory_is_given_back_whatever_comes() {
     for workload in ALL {
         for fail_launch in [false, true] {
-            let mut device = Recorder { fail_launch, ..Recorder::default() };
+            let mut device = Recorder { fail_launch, ..Recorder::new(workload) };
             let params = workload.params(Size::Small, &[]).unwrap();
             let result = workload.run(&mut device, Form::Ptx, &params, 1);
             assert_eq!(result.is_err(), fail_launch);
@@ -178,21 +184,36 @@ fn sizes_keep_to_their_ranges_and_grow() {
 #[test]
 fn values_that_do_not_fit_each_other_are_refused() {
     type Values = &'static [(&'static str, u64)];
-    let cases: [(&str, Values, &str); 5] = [
+    let cases: [(&str, Values, &str); 6] = [
         ("gemm", &[("math", 2), ("k", 2049)], "k"),
         ("convlayer", &[("taps_across", 15)], "taps_across"),
         ("convlayer", &[("height", 2), ("taps_down", 5)], "taps_down"),
         ("convlayer", &[("width", 1024), ("height", 1024), ("channels", 4096)], "batch"),
         ("rnn", &[("persistent", 1), ("hidden", 65)], "hidden"),
+        ("wgmma", &[("bits", 8), ("k", 4096)], "k"),
     ];
     for (name, given, refused) in cases {
         let workload = find(name).unwrap();
         let given: Vec<(String, u64)> = given.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         let params = workload.params(Size::Small, &given).unwrap();
-        let outcome = workload.run(&mut Recorder::default(), Form::Ptx, &params, 1);
+        let outcome = workload.run(&mut Recorder::new(workload), Form::Ptx, &params, 1);
         assert!(
             matches!(&outcome, Err(WorkloadError::BadParameter { name, .. }) if *name == refused),
             "{name} {given:?}: {outcome:?}"
         );
     }
+}
+
+#[test]
+fn another_architecture_is_refused() {
+    let workload = find("wgmma").unwrap();
+    let params = workload.params(Size::Small, &[]).unwrap();
+    for (form, sm_version) in [(Form::Ptx, 75), (Form::Sass, 86), (Form::Ptx, 100)] {
+        let mut device = Recorder { sm_version, ..Recorder::default() };
+        let error = workload.run(&mut device, form, &params, 1).unwrap_err().to_string();
+        let expected = "workload `wgmma` needs a GPU of sm_90, whose instructions no other has; the GPU is sm_";
+        assert_eq!(error, format!("{expected}{sm_version}"));
+        assert!(!workload.runs_on(form, sm_version) && workload.runs_on(form, 90));
+    }
+    assert!(workload.runs_on(Form::Ptx, 0));
 }

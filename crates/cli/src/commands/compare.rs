@@ -98,11 +98,13 @@ pub fn exit(comparison: &Comparison) -> Exit {
 
 /// Names the workloads that `all` leaves out.
 pub fn say_what_is_left_out(plan: &Plan, options: &Options) {
-    let left_out = &plan.sweep.left_out;
-    if !left_out.is_empty() && !options.quiet {
-        let names = left_out.join(", ");
-        output::remark(&format!("left out for lack of machine code for every GPU: {names} (--code ptx runs all)\n"));
-    }
+    let remark = |left_out: &[&str], why, hint| {
+        if !left_out.is_empty() && !options.quiet {
+            output::remark(&format!("left out for lack of {why} every GPU: {}{hint}\n", left_out.join(", ")));
+        }
+    };
+    remark(&plan.sweep.left_out, "machine code for", " (--code ptx runs all)");
+    remark(&plan.sweep.of_other_gpus, "their instructions on", "");
 }
 
 /// Whether `--time` names launches of some workload.

@@ -19,6 +19,8 @@ mod dct;
 mod des;
 mod digits;
 mod dwt2d;
+mod flashattention;
+mod flashattention3;
 mod floydwarshall;
 mod gaussian;
 mod gemm;
@@ -58,11 +60,14 @@ mod sssp;
 mod stencil;
 mod storegpu;
 mod streamcluster;
+mod transformer;
 mod transpose;
 mod vectoradd;
+mod wgmma;
 mod wmma;
 
 use crate::workload::{Workload, WorkloadError};
+use isa::Form;
 
 /// Every workload, in the order of lists.
 pub static ALL: &[Workload] = &[
@@ -126,7 +131,16 @@ pub static ALL: &[Workload] = &[
     multiwork::WORKLOAD,
     gru::WORKLOAD,
     lstm::WORKLOAD,
+    wgmma::WORKLOAD,
+    flashattention3::WORKLOAD,
+    flashattention::WORKLOAD,
+    transformer::WORKLOAD,
 ];
+
+/// Those that a GPU of an architecture runs as such code: [`Workload::runs_on`].
+pub fn on(form: Form, sm_version: u32) -> impl Iterator<Item = &'static Workload> {
+    ALL.iter().filter(move |workload| workload.runs_on(form, sm_version))
+}
 
 /// The workload called `name`.
 pub fn find(name: &str) -> Result<&'static Workload, WorkloadError> {
