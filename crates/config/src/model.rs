@@ -225,7 +225,7 @@ keys! {
         sm_count: u32 = Int(1, 4096), "SMs";
         /// SMs that share a crossbar port and take CTAs in turn.
         sms_per_cluster: u32 = Int(1, 64), "SMs";
-        /// Optional. SMs of a GPC, on which all CTAs of a thread-block cluster run; the last GPC may have fewer. All SMs if absent. GPUs below sm_90 have no such clusters.
+        /// Optional. SMs of a GPC, which share a cache of instructions and constants (`gpc_cache`) and on which all CTAs of a thread-block cluster run; the last GPC may have fewer. All SMs if absent.
         sms_per_gpc: Option<u32> = Int(1, 4096), "SMs", optional;
         /// Clock domains.
         clocks: Clocks;
@@ -233,6 +233,8 @@ keys! {
         launch: Launch;
         /// One SM.
         sm: Sm;
+        /// Cache of instructions and constants of a GPC.
+        gpc_cache: GpcCache => default;
         /// Crossbar between SMs and memory partitions.
         interconnect: Interconnect;
         /// Second-level cache and its partitions.
@@ -562,6 +564,20 @@ keys! {
         /// Optional. From an access to shared memory of a CTA on another SM to its reply, without the cycles of its bytes at the ports; 180 if absent.
         latency_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. Bytes that a port passes per cycle, in each direction; 16 if absent.
+        bytes_per_cycle: Option<u32> = Pow2(1, 1024), "bytes/cycle", optional;
+    }
+
+    /// Cache of instructions and constants that the SMs of a GPC share, between their own caches and L2.
+    GpcCache: Default at "gpc_cache." {
+        /// Optional. Its sets; without them there is no such cache.
+        sets: Option<u32> = Int(1, 65_536), "sets", optional;
+        /// Optional. Lines of a set; 16 if absent.
+        ways: Option<u32> = Int(1, 4096), "ways", optional;
+        /// Optional. Bytes of a line, no fewer than of a line of the caches that it serves; 128 if absent.
+        line_bytes: Option<u32> = Pow2(32, 128), "bytes", optional;
+        /// Optional. From an SM's miss to the first byte of a line that the cache has; 62 if absent.
+        latency_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. Bytes that it sends to SMs per cycle; 128 if absent.
         bytes_per_cycle: Option<u32> = Pow2(1, 1024), "bytes/cycle", optional;
     }
 

@@ -30,6 +30,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("sm.l1d.cache", false),
     ("sm.constant_cache", false),
     ("sm.texture_cache", false),
+    ("gpc_cache", false),
     ("interconnect", false),
     ("l2", false),
     ("l2.cache", false),

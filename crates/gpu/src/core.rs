@@ -84,6 +84,12 @@ pub struct FinishedCta {
 pub trait CoreKernel: Send + Sync {
     /// Grid, block, registers, shared memory.
     fn shape(&self) -> &LaunchShape;
+
+    /// Address and bytes of what a launch writes to memory for the kernel, as far as cores fetch it from there: its
+    /// parameters.
+    fn parameters(&self) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 /// One of a machine's cores, in time steps of a core cycle.
@@ -103,6 +109,9 @@ pub trait Core: Send {
     /// The core changes shared state while it ticks. Cores of this kind tick one after the other, cycle by cycle,
     /// with [`Access::Alone`]; others get [`Access::Frozen`].
     const IN_STEP: bool = false;
+
+    /// The core fetches [parameters](CoreKernel::parameters) of its kernels through the memory system.
+    const FETCHES_PARAMETERS: bool = false;
 
     /// One cycle. `now` is at least [`Core::cycles`]: the core accounts for the cycles between by itself.
     ///

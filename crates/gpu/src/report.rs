@@ -30,6 +30,10 @@ impl AnySnapshot {
         );
         t.group("crossbar.requests", &self.memory.requests);
         t.group("crossbar.replies", &self.memory.replies);
+        let of_gpcs = &self.memory.gpc_caches;
+        let about = "Misses of instructions and constants of SMs that came to the caches of their GPCs.";
+        t.count("gpc_cache.requests", "requests", about, of_gpcs.accesses());
+        t.count("gpc_cache.fetches", "lines", "Lines that the caches of GPCs fetched from L2.", of_gpcs.fetches);
         t.cache("l2", &self.memory.l2);
         let busiest = self.memory.l2_slices.0.iter().max().copied().unwrap_or(0);
         let about = "Reads and writes of the busiest slice; `l2.accesses` over the number of slices if all are equal.";

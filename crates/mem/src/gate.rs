@@ -29,6 +29,8 @@ pub struct Ejected {
 pub struct Gate {
     /// Parts of replies at the crossbar's output, in order.
     pub(crate) arrivals: Ring<Arrival>,
+    /// Replies of the cache of the GPC, in order. They have a path of their own.
+    pub(crate) of_gpc: Ring<Arrival>,
     first_sm: usize,
     ejection_packets: usize,
     answers: AnswerCounters,
@@ -39,6 +41,7 @@ impl Gate {
     pub fn new(config: &GpuConfig, cluster: usize) -> Self {
         Self {
             arrivals: Ring::new(),
+            of_gpc: Ring::new(),
             first_sm: cluster * config.sms_per_cluster.max(1) as usize,
             ejection_packets: config.interconnect.ejection_buffer_packets.max(1) as usize,
             answers: AnswerCounters::default(),
@@ -49,8 +52,8 @@ impl Gate {
     /// a reply; [`NEVER`] if there is none.
     #[inline]
     pub fn next_event(&self, from: Cycle, ports: &[Port]) -> Cycle {
-        match self.arrivals.front() {
-            Some(part) if self.has_room(ports) => part.from.max(from),
+        match self.first_arrival() {
+            Some(first) if self.has_room(ports) => first.max(from),
             _ => NEVER,
         }
     }
@@ -58,7 +61,17 @@ impl Gate {
     /// When the first part of a reply that waits came, or comes.
     #[inline]
     pub fn first_arrival(&self) -> Option<Cycle> {
-        self.arrivals.front().map(|part| part.from)
+        let first = self.arrivals.front().map(|part| part.from);
+        match self.of_gpc.front() {
+            Some(reply) => Some(first.map_or(reply.from, |first| first.min(reply.from))),
+            None => first,
+        }
+    }
+
+    /// Whether the next one is a reply of the GPC's cache.
+    #[inline]
+    fn is_next_of_gpc(&self) -> bool {
+        self.of_gpc.front().is_some_and(|reply| self.arrivals.front().is_none_or(|part| reply.from < part.from))
     }
 
     #[inline]
@@ -74,7 +87,8 @@ impl Gate {
     /// from the next cycle on.
     #[inline(always)]
     pub fn eject(&mut self, from: Cycle, until: Cycle, ports: &mut [Port]) -> Option<Ejected> {
-        let part = self.arrivals.front()?;
+        let is_of_gpc = self.is_next_of_gpc();
+        let part = if is_of_gpc { self.of_gpc.front() } else { self.arrivals.front() }?;
         let at = part.from.max(from);
         if at >= until || !self.has_room(ports) {
             return None;
@@ -94,7 +108,7 @@ impl Gate {
             }
             reply = Some((place, latency));
         }
-        self.arrivals.drop_front(1);
+        if is_of_gpc { &mut self.of_gpc } else { &mut self.arrivals }.drop_front(1);
         Some(Ejected { at, reply })
     }
 
@@ -105,11 +119,11 @@ impl Gate {
 
     /// Whether no part of a reply waits.
     pub fn is_empty(&self) -> bool {
-        self.arrivals.is_empty()
+        self.arrivals.is_empty() && self.of_gpc.is_empty()
     }
 }
 
 kit::persist! {
     new struct Arrival { from, packet }
-    struct Gate { arrivals, answers; skip first_sm, ejection_packets }
+    struct Gate { arrivals, of_gpc, answers; skip first_sm, ejection_packets }
 }

@@ -67,6 +67,7 @@ mod coming;
 mod crossbar;
 pub mod dram;
 mod gate;
+mod gpc_cache;
 mod in_step;
 mod ipoly;
 mod level;

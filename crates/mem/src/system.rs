@@ -28,6 +28,7 @@ use crate::clock::due_before;
 use crate::crossbar::CrossbarCounters;
 use crate::dram::{AddressMap, DramCounters};
 use crate::gate::Gate;
+use crate::gpc_cache::GpcCaches;
 use crate::partition::{Partition, PartitionCounters};
 use crate::topology::Topology;
 use config::GpuConfig;
@@ -81,6 +82,8 @@ kit::counters! {
         pub requests: CrossbarCounters,
         /// The crossbar from slices to SMs.
         pub replies: CrossbarCounters,
+        /// The caches of instructions and constants of GPCs, all together.
+        pub gpc_caches: CacheCounters,
         /// Around the slices, all together.
         pub partitions: PartitionCounters,
         /// L2, all slices together.
@@ -162,8 +165,10 @@ impl MemorySystem {
     /// At a boundary: the requests that the SMs of `cluster` have made go to the crossbar's inputs, and parts of replies
     /// that have passed the crossbar to the cluster's gate. Each learns how many packets wait on the other side.
     pub fn exchange(&mut self, cluster: usize, gate: &mut Gate, ports: &mut [Port]) {
+        let replies = get(&mut self.replies);
+        replies.take_fetches(cluster, ports, &self.topology);
         get(&mut self.requests).take(cluster, ports, &self.topology);
-        get(&mut self.replies).hand_over(cluster, gate);
+        replies.hand_over(cluster, gate);
     }
 
     /// From now on the crossbar delivers replies to reads of `sm` with `token` to `others` too, each with its own
@@ -285,6 +290,11 @@ impl MemorySystem {
         }
     }
 
+    /// A kernel is launched: the GPCs' caches of instructions and constants are empty.
+    pub fn empty_gpc_caches(&mut self) {
+        get(&mut self.replies).gpc_caches.iter_mut().for_each(GpcCaches::invalidate);
+    }
+
     /// Bytes of the L2.
     pub fn l2_bytes(&self) -> u64 {
         self.l2_bytes
@@ -338,6 +348,7 @@ impl MemorySystem {
         let mut all = MemoryCounters {
             requests: requests.crossbar.counters().clone(),
             replies: replies.crossbar.counters().clone(),
+            gpc_caches: replies.gpc_caches.as_ref().map(GpcCaches::counters).unwrap_or_default(),
             partitions: requests.counters.clone(),
             ..MemoryCounters::default()
         };

@@ -12,6 +12,8 @@ use isa::{ConstantOperand, Inst, LaunchShape, OpClass, Pc, Program, RegId};
 use mem::coalesce::LocalLayout;
 use std::sync::Arc;
 
+/// Where constant banks are for the caches.
+pub(crate) const CONSTANT_BASE: u64 = 1 << 44;
 /// Units whose instructions end at no time that a compiler knows.
 const VARIABLE_LATENCY: [Option<Unit>; 3] = [Some(Unit::Mem), Some(Unit::Sfu), Some(Unit::Texture)];
 
@@ -148,6 +150,13 @@ pub struct ResidentKernel {
 impl CoreKernel for ResidentKernel {
     fn shape(&self) -> &LaunchShape {
         &self.shape
+    }
+
+    fn parameters(&self) -> Option<(u64, u64)> {
+        // The bank that a launch writes, in whole lines.
+        let offsets = self.code.constants.iter().flatten().filter(|constant| constant.bank == 0);
+        let last = offsets.map(|constant| u64::from(constant.offset)).max()?;
+        Some((CONSTANT_BASE, (last + 4).next_multiple_of(128)))
     }
 }
 

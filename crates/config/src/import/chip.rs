@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use super::{cache, memory, timing};
 use crate::{
-    BranchFetch, Clocks, ClusterPort, CopyEngine, Dependence, FenceWaits, Frontend, GenericSpaces, GpuConfig,
+    BranchFetch, Clocks, ClusterPort, CopyEngine, Dependence, FenceWaits, Frontend, GenericSpaces, GpcCache, GpuConfig,
     HoldingAtomics, InstructionCaches, Issue, Launch, MatrixGroups, MemoryQueues, Operands, OperationLatencies, Sm,
     Unit, UnitConfig,
 };
@@ -56,6 +56,7 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
         sm_count: reader.int("-gpgpu_n_clusters").saturating_mul(cores),
         sms_per_cluster: cores,
         sms_per_gpc: None,
+        gpc_cache: GpcCache::default(),
         launch: Launch {
             first_cluster: None,
             kernel_latency_cycles: Some(reader.int("-gpgpu_kernel_launch_latency")),

@@ -2,11 +2,11 @@
 
 use super::{Control, Floor};
 use crate::cluster_network::{Multicast, PeerEvent, PeerRequest};
-use crate::core::Core;
+use crate::core::{Core, CoreKernel};
 use crate::run::Running;
 use crate::unit::{StopAt, Unit};
 use isa::{ClusterMember, Fault};
-use kit::locks::{own, write};
+use kit::locks::{own, read, write};
 use kit::{Counters, Cycle, NEVER};
 use mem::MemorySystem;
 use std::cmp::Reverse;
@@ -200,10 +200,16 @@ impl<C: Core> Control<C> {
         let begun = self.dispatcher.admit(now);
         if !begun.is_empty() {
             let before = self.snapshot(floor, now);
+            let (world, mut memory) = (read(&floor.world), write(&floor.memory));
+            memory.empty_gpc_caches();
             for (kernel, ready) in begun {
+                // The launch writes them through L2.
+                let parameters = world.1[kernel.index()].parameters().filter(|_| C::FETCHES_PARAMETERS);
+                parameters.into_iter().for_each(|(address, bytes)| memory.copy_to_device(address, bytes));
                 let stream = self.streams[kernel.index()];
                 self.running.push(Running { kernel, stream, start: now, ready, before: before.clone() });
             }
+            drop((world, memory));
             if self.flush_l1 {
                 for mut unit in floor.each_unit() {
                     unit.cores.iter_mut().filter(|core| core.is_idle()).for_each(C::flush_l1);

@@ -3,10 +3,11 @@
 use crate::clock::due_before;
 use crate::crossbar::{Crossbar, Source, Taken};
 use crate::gate::{Arrival, Gate};
+use crate::gpc_cache::GpcCaches;
 use crate::packet::{Packet, Reply};
 use crate::partition::{Partition, Slice, finish_part};
 use crate::topology::Topology;
-use crate::{Request, RequestKind};
+use crate::{Port, Request, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER, Ring};
@@ -24,6 +25,10 @@ pub(super) struct Replies {
     arrived: Box<[Ring<Arrival>]>,
     /// For the SM and the token of a request: other SMs that receive its replies too, with their own tokens.
     multicasts: BTreeMap<(u16, u32), Vec<(u16, u32)>>,
+    /// Absent if the GPU has none.
+    pub gpc_caches: Option<GpcCaches>,
+    /// Their replies since the last exchange, by cluster.
+    of_gpcs: Box<[Ring<Arrival>]>,
 }
 
 impl Replies {
@@ -35,6 +40,8 @@ impl Replies {
             crossbar: Crossbar::new(&config.interconnect, slices, clusters),
             arrived: vec![Ring::new(); clusters].into(),
             multicasts: BTreeMap::new(),
+            gpc_caches: GpcCaches::new(config),
+            of_gpcs: vec![Ring::new(); clusters].into(),
         }
     }
 
@@ -50,12 +57,22 @@ impl Replies {
     /// Replies that have passed the crossbar go to the gate of `cluster`. The crossbar learns how much waits there.
     pub fn hand_over(&mut self, cluster: usize, gate: &mut Gate) {
         self.arrived[cluster].append_to(&mut gate.arrivals);
+        self.of_gpcs[cluster].append_to(&mut gate.of_gpc);
         self.crossbar.set_queued(cluster, gate.arrivals.len());
     }
 
     /// Whether anything has passed the crossbar for `cluster` since the last exchange.
     pub fn has_arrived(&self, cluster: usize) -> bool {
-        !self.arrived[cluster].is_empty()
+        !self.arrived[cluster].is_empty() || !self.of_gpcs[cluster].is_empty()
+    }
+
+    /// Takes from `ports`, of the SMs of `cluster`, the requests that the caches of GPCs serve.
+    pub fn take_fetches(&mut self, cluster: usize, ports: &mut [Port], topology: &Topology) {
+        let Some(caches) = &mut self.gpc_caches else { return };
+        for (sm, port) in (cluster * topology.sms_per_cluster..).zip(ports) {
+            let arrived = |arrival| self.of_gpcs[cluster].push_back(arrival);
+            caches.take(sm as u16, &mut port.outbox, self.done, arrived);
+        }
     }
 
     /// The next core cycle in which anything can happen: exact or early, never late.
@@ -101,8 +118,9 @@ impl Replies {
         partitions: &mut [P],
         topology: &Topology,
     ) {
-        let Self { crossbar, arrived, multicasts, .. } = self;
-        crossbar.transfer(cycle, cycle, &mut Inputs { now: t, topology, partitions, arrived, multicasts });
+        let Self { crossbar, arrived, multicasts, gpc_caches, of_gpcs, .. } = self;
+        let mut inputs = Inputs { now: t, topology, partitions, arrived, multicasts, gpc_caches, of_gpcs };
+        crossbar.transfer(cycle, cycle, &mut inputs);
     }
 
     /// Core cycle `t` is done.
@@ -123,7 +141,8 @@ impl Replies {
 
     /// Whether no reply waits for the exchange.
     pub fn is_idle(&self) -> bool {
-        self.arrived.iter().all(Ring::is_empty)
+        self.arrived.iter().chain(&self.of_gpcs).all(Ring::is_empty)
+            && self.gpc_caches.as_ref().is_none_or(GpcCaches::is_idle)
     }
 
     /// Visits everything in every cycle from now on.
@@ -147,6 +166,8 @@ struct Inputs<'a, P> {
     partitions: &'a mut [P],
     arrived: &'a mut [Ring<Arrival>],
     multicasts: &'a BTreeMap<(u16, u32), Vec<(u16, u32)>>,
+    gpc_caches: &'a mut Option<GpcCaches>,
+    of_gpcs: &'a mut [Ring<Arrival>],
 }
 
 impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
@@ -164,6 +185,15 @@ impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
                 data_bytes = slice.bytes_of_part(&packet.request);
             }
             let from = self.now + 1;
+            if let Some(caches) = self.gpc_caches {
+                let (of_gpcs, cluster_of) = (&mut *self.of_gpcs, &self.topology.cluster_of);
+                let arrived = |arrival: Arrival| {
+                    of_gpcs[usize::from(cluster_of[usize::from(arrival.packet.sm)])].push_back(arrival);
+                };
+                if caches.receive(packet, from, arrived) {
+                    return;
+                }
+            }
             self.arrived[output].push_back(Arrival { from, packet: *packet });
             if !self.multicasts.is_empty() && packet.request.kind == RequestKind::Read {
                 let of = self.multicasts.get(&(packet.sm, packet.request.token));
@@ -181,5 +211,5 @@ impl<P: DerefMut<Target = Partition>> Source for Inputs<'_, P> {
 }
 
 kit::persist! {
-    struct Replies { done, next, crossbar, arrived; skip multicasts }
+    struct Replies { done, next, crossbar, arrived, of_gpcs, gpc_caches: part; skip multicasts }
 }

@@ -568,3 +568,58 @@ fn a_request_is_looked_up_in_each_l2_line_that_it_touches() {
         assert_eq!((counters.partitions.parts, looked_up), (parts, parts), "{sectored}, {line_bytes} bytes");
     }
 }
+
+/// Two GPCs of two SMs.
+fn gpu_with_gpc_caches() -> GpuConfig {
+    let mut config = GpuConfig { sms_per_gpc: Some(2), ..small_gpu() };
+    config.gpc_cache =
+        config::GpcCache { sets: Some(4), latency_cycles: Some(20), bytes_per_cycle: Some(32), ..Default::default() };
+    config
+}
+
+fn line_of_code(address: u64, token: u32) -> Request {
+    Request { bytes: 128, ..request(RequestKind::Instruction, address, token) }
+}
+
+#[test]
+fn sms_of_a_gpc_fetch_a_line_of_code_once() {
+    let config = gpu_with_gpc_caches();
+    let (mut system, mut ports) = (InStep::new(&config), ports(&config));
+    system.system.copy_to_device(0x1_0000, 4096);
+    for (sm, port) in ports.iter_mut().enumerate() {
+        port.outbox.push_back((sm as Cycle, line_of_code(0x1_0000, 7 + sm as u32)));
+        // Data of the same address pass the cache by.
+        port.outbox.push_back((5, read(0x1_0000, 20)));
+    }
+    let answers = drain(&mut system, &mut ports);
+    let mut code: Vec<_> = answers.iter().filter(|answer| answer.2.kind == RequestKind::Instruction).collect();
+    code.sort_by_key(|answer| answer.0);
+    assert_eq!(
+        code.iter().map(|a| (a.0, a.2.token, a.2.bytes)).collect::<Vec<_>>(),
+        [0, 1, 2, 3].map(|sm| (sm, 7 + sm as u32, 128))
+    );
+    // The port of the cache passes a line in four cycles.
+    assert_eq!([code[1].1 - code[0].1, code[3].1 - code[2].1], [4, 4]);
+    assert_eq!(answers.len(), 8);
+    let counters = system.counters();
+    assert_eq!((counters.gpc_caches.reads_missed(), counters.gpc_caches.fetches), (4, 2));
+    assert_eq!(counters.l2.read_hits, 2 * 4 + 4, "sectors of two fetches, and the data");
+}
+
+#[test]
+fn a_gpc_has_the_lines_of_its_kernel() {
+    let config = gpu_with_gpc_caches();
+    let (mut system, mut ports) = (InStep::new(&config), ports(&config));
+    system.system.copy_to_device(0x1_0000, 4096);
+    let mut latency = |sm: usize, at, system: &mut InStep| {
+        ports[sm].outbox.push_back((at, line_of_code(0x1_0000, 7)));
+        drain(system, &mut ports)[0].1 - at
+    };
+    let miss = latency(0, 0, &mut system);
+    assert!(miss >= l2_hit_latency(&config));
+    // Out of the outbox, and visible.
+    assert_eq!(latency(1, 1000, &mut system), 20 + 1);
+    assert_eq!(latency(2, 2000, &mut system), miss, "another GPC");
+    system.system.empty_gpc_caches();
+    assert_eq!(latency(1, 3000, &mut system), miss);
+}

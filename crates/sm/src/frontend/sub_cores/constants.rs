@@ -1,14 +1,12 @@
 //! The cache of constant operands of a sub-core.
 
 use super::sizes::SubCoreCaches;
+use crate::kernel::CONSTANT_BASE;
 use crate::warps::mask::WarpMask;
 use isa::{ConstantOperand, WarpSlot};
 use kit::Cycle;
 use mem::cache::CacheOutcome;
 use mem::{Cache, Level, Request, RequestKind};
-
-/// Where constants are for the caches.
-const CONSTANT_BASE: u64 = 1 << 44;
 
 /// The cache, and the warps that its misses keep from issuing.
 #[derive(Debug)]

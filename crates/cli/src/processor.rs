@@ -1,0 +1,110 @@
+//! Checks that the processor has the instruction sets that the program was compiled for (`.cargo/config.toml`).
+//!
+//! Without the check, the first missing instruction would end the program. It runs before anything else and must not
+//! need these sets itself: it compares masks, and calls only the standard library, which is compiled for any x86-64
+//! processor.
+#![allow(unsafe_code, reason = "CPUID")]
+
+use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::io::{Write as _, stderr};
+use std::process::exit;
+
+/// An instruction set: its name, and its bit in a register of CPUID; 0 if the program was not compiled for it.
+type Row = (&'static str, u32);
+
+macro_rules! rows {
+    ($($feature:literal: $bit:literal),*) => {
+        &[$(($feature, if cfg!(target_feature = $feature) { 1 << $bit } else { 0 })),*]
+    };
+}
+
+/// Leaf 1, ECX.
+const BASIC: &[Row] = rows!(
+    "sse3": 0, "ssse3": 9, "fma": 12, "sse4.1": 19, "sse4.2": 20, "movbe": 22, "popcnt": 23, "avx": 28, "f16c": 29
+);
+/// The same register: the operating system saves the registers of AVX.
+const SYSTEM: &[Row] = &[("osxsave", if cfg!(target_feature = "avx") { 1 << 27 } else { 0 })];
+/// Leaf 7, EBX.
+const EXTENDED: &[Row] = rows!("bmi1": 3, "avx2": 5, "bmi2": 8);
+/// Leaf 0x8000_0001, ECX.
+const AMD: &[Row] = rows!("lzcnt": 5);
+
+/// The bits of all rows.
+const fn all(rows: &[Row]) -> u32 {
+    let (mut mask, mut at) = (0, 0);
+    while at < rows.len() {
+        mask |= rows[at].1;
+        at += 1;
+    }
+    mask
+}
+
+/// The bits that each register must have.
+const NEEDED: [u32; 3] = [all(BASIC) | all(SYSTEM), all(EXTENDED), all(AMD)];
+
+/// Ends the program with a message if the processor lacks instructions that the program uses.
+pub fn check() {
+    let found = registers();
+    if !is_enough(found) {
+        refuse(found);
+    }
+}
+
+/// The three registers of this processor.
+#[inline(always)]
+fn registers() -> [u32; 3] {
+    // SAFETY: every x86-64 processor has CPUID.
+    #[allow(unused_unsafe, reason = "newer compilers know that")]
+    unsafe {
+        let extended = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0).ebx } else { 0 };
+        let amd = if __cpuid(0x8000_0000).eax >= 0x8000_0001 { __cpuid(0x8000_0001).ecx } else { 0 };
+        [__cpuid(1).ecx, extended, amd]
+    }
+}
+
+#[inline(always)]
+const fn is_enough([basic, extended, amd]: [u32; 3]) -> bool {
+    (NEEDED[0] & !basic) | (NEEDED[1] & !extended) | (NEEDED[2] & !amd) == 0
+}
+
+/// Reports the missing instruction sets. Formats no text: the formatting code may use them.
+#[cold]
+#[inline(never)]
+fn refuse([basic, extended, amd]: [u32; 3]) -> ! {
+    let print = |text: &str| {
+        // Nobody reads it if standard error is closed.
+        let _ = stderr().write_all(text.as_bytes());
+    };
+    print("error: this processor lacks instructions that this build of warpwright uses:");
+    for (rows, found) in [(BASIC, basic), (SYSTEM, basic), (EXTENDED, extended), (AMD, amd)] {
+        for (name, bits) in rows {
+            if found & bits != *bits {
+                print(" ");
+                print(name);
+            }
+        }
+    }
+    print("\n  hint: build it for any x86-64 processor: RUSTFLAGS=\"\" cargo build --release --locked\n");
+    exit(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_instruction_set_has_its_bit() {
+        let found = registers();
+        assert!(is_enough(found), "this program runs: {found:x?}");
+        let without = |at: usize, bit: u32| {
+            let mut fewer = found;
+            fewer[at] &= !(1 << bit);
+            !is_enough(fewer)
+        };
+        assert_eq!(without(0, 12), cfg!(target_feature = "fma"));
+        assert_eq!(without(0, 27), cfg!(target_feature = "avx"), "the system does not save the registers of AVX");
+        assert_eq!(without(1, 5), cfg!(target_feature = "avx2"));
+        assert_eq!(without(2, 5), cfg!(target_feature = "lzcnt"));
+        assert!(!without(1, 16), "AVX-512 is not needed");
+    }
+}
