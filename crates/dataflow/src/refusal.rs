@@ -56,6 +56,7 @@ pub(crate) fn refusal(kernel: &Kernel, pc: u32) -> Option<Refusal> {
             "a parameter at an address that is computed"
         }
         Op::Load(_) | Op::Store(_) => return None,
+        Op::Atomic(atomic) if atomic.count > 1 => "an atomic access to several values",
         Op::Atomic(_) | Op::AsyncCopy { .. } | Op::AsyncCommit | Op::AsyncWait(_) => return None,
         // Threads of a fabric are in no warp.
         Op::Steer(Steer::WarpSync(..)) => return None,

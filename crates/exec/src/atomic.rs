@@ -18,6 +18,9 @@ pub struct Atomic {
     pub space: Space,
     pub op: AtomicOp,
     pub ty: AtomicType,
+    /// Number of values at consecutive addresses, whose operands and results are in consecutive registers. Each is
+    /// updated by itself.
+    pub count: u8,
     /// Receives the old value; `None` for `red`.
     pub d: Option<Reg>,
     /// No instruction reads `d`: it need not be written.
@@ -38,6 +41,16 @@ impl Atomic {
     /// Effect on a value.
     fn update(&self) -> Update {
         Update { op: self.op, ty: self.ty }
+    }
+
+    /// Size of the values of a lane in memory.
+    pub fn bytes(&self) -> u8 {
+        self.ty.bytes() * self.count
+    }
+
+    /// The address of value `k` of a lane; `None` if the lane's address is not aligned.
+    fn place(&self, address: u64, k: u8) -> Option<u64> {
+        address.is_multiple_of(self.bytes().into()).then(|| address.wrapping_add(u64::from(k * self.ty.bytes())))
     }
 
     /// Executes it for the lanes of `file`.
@@ -61,22 +74,26 @@ impl Atomic {
         if masks[1] != 0 && is_for_exchange(m, &out.addresses, masks[1]) {
             return Err(Stop::Deferred);
         }
-        let mut old = [[0; 32]; 2];
-        for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
-            for lane in lanes(mask) {
-                let [b, c] = self.operands(file, lane);
-                let shared = space == Space::Shared;
-                let update = |old| self.apply(old, b, c, shared);
-                let Some(value) = modify(m, space, out.addresses[lane], bytes, lane, update) else {
-                    return Err(explain(m, "atomic access to", space, &out.addresses, mask, bytes).into());
-                };
-                <u64 as Value>::put(&mut old, lane, value);
+        for k in 0..self.count {
+            let mut old = [[0; 32]; 2];
+            for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
+                for lane in lanes(mask) {
+                    let [b, c] = self.operands(file, lane, k);
+                    let shared = space == Space::Shared;
+                    let update = |old| self.apply(old, b, c, shared);
+                    let place = self.place(out.addresses[lane], k);
+                    let Some(value) = place.and_then(|at| modify(m, space, at, bytes, lane, update)) else {
+                        let all = self.bytes().into();
+                        return Err(explain(m, "atomic access to", space, &out.addresses, mask, all).into());
+                    };
+                    <u64 as Value>::put(&mut old, lane, value);
+                }
             }
-        }
-        if let Some(d) = self.d {
-            file.write(d, &old[0]);
-            if wide {
-                file.write(d.next(), &old[1]);
+            if let Some(d) = self.d.map(|d| Reg(d.0 + u16::from(k))) {
+                file.write(d, &old[0]);
+                if wide {
+                    file.write(d.next(), &old[1]);
+                }
             }
         }
         Ok(())
@@ -84,9 +101,10 @@ impl Atomic {
 }
 
 impl Atomic {
-    /// The operands of a lane; zero for one that it has not.
-    fn operands(&self, file: &Lanes<'_>, lane: usize) -> [u64; 2] {
-        let operand = |reg: Reg| {
+    /// The operands of value `k` of a lane; zero for one that it has not.
+    fn operands(&self, file: &Lanes<'_>, lane: usize, k: u8) -> [u64; 2] {
+        let operand = |first: Reg| {
+            let reg = Reg(first.0 + u16::from(k));
             if self.ty.bytes() == 8 { file.get::<u64>(reg, lane) } else { u64::from(file.get::<u32>(reg, lane)) }
         };
         [operand(self.b), self.c.map_or(0, operand)]
@@ -96,19 +114,24 @@ impl Atomic {
     /// its operands, otherwise it is for the exchange. Its faults are found now.
     #[inline(never)]
     fn put_off(&self, file: &Lanes<'_>, m: &mut Spaces<'_, '_>, masks: [LaneMask; 4], out: &DynInst) -> Outcome {
-        let (mask, bytes) = (masks[0], u64::from(self.ty.bytes()));
+        let (mask, bytes) = (masks[0], u64::from(self.bytes()));
         let is_bad = |address: u64| !address.is_multiple_of(bytes) || !m.device.has_room(address, bytes);
         if lanes(mask).any(|lane| is_bad(out.addresses[lane])) {
             return Err(explain(m, "atomic access to", Space::Global, &out.addresses, mask, bytes).into());
         }
         let is_reduction = (self.d.is_none() || self.unused) && masks[1..] == [0; 3];
         let Some((own, ..)) = m.device.own().filter(|_| is_reduction) else { return Err(Stop::Deferred) };
-        let mut operands = [[0; 2]; WARP_LANES];
         for lane in lanes(mask) {
-            operands[lane] = self.operands(file, lane);
             own.overlay.mark_reduced(out.addresses[lane], bytes);
         }
-        own.reductions.push(Reduction { update: self.update(), mask, addresses: out.addresses, operands });
+        for k in 0..self.count {
+            let (mut addresses, mut operands) = (out.addresses, [[0; 2]; WARP_LANES]);
+            for lane in lanes(mask) {
+                addresses[lane] += u64::from(k * self.ty.bytes());
+                operands[lane] = self.operands(file, lane, k);
+            }
+            own.reductions.push(Reduction { update: self.update(), mask, addresses, operands });
+        }
         Ok(())
     }
 }

@@ -455,8 +455,8 @@ ops! { |f|
         reads(f, [base], columns(*wide));
         reads(f, registers.into_iter().take(format.count.into()), format.columns());
     }
-    Atomic(Atomic { ty, d, address: Address { base, wide, .. }, b, c, .. }): C::Atomic, Origin::Lane => {
-        let n = columns(ty.bytes() == 8);
+    Atomic(Atomic { ty, count, d, address: Address { base, wide, .. }, b, c, .. }): C::Atomic, Origin::Lane => {
+        let n = ty.columns() * *count;
         writes(f, d, n);
         reads(f, [base], columns(*wide));
         reads(f, [b], n);

@@ -240,6 +240,7 @@ mod tests {
                 space: Space::Global,
                 op,
                 ty,
+                count: 1,
                 d: None,
                 unused: false,
                 address: Address { base: Reg(0), wide: true, frame: false, offset: 0 },

@@ -707,7 +707,7 @@ impl LiveStream {
                 self.waiting.push(Waiting { kind, seen: seen.map(Box::new) });
                 self.cycles.push(context.now);
                 if matches!(kind, WaitingKind::Reduction(_)) {
-                    // Of a bulk reduction there are several.
+                    // Of a bulk reduction or a vector there are several.
                     for more in reductions + 1..self.own.reductions.len() {
                         self.waiting.push(Waiting { kind: WaitingKind::Reduction(more), seen: None });
                         self.cycles.push(context.now);

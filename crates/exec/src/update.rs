@@ -48,6 +48,11 @@ impl AtomicType {
             _ => 4,
         }
     }
+
+    /// Registers that hold a value.
+    pub const fn columns(self) -> u8 {
+        self.bytes().div_ceil(4)
+    }
 }
 
 /// An atomic operation on a value of a type.
@@ -79,6 +84,11 @@ impl Update {
                     (_, AtomicOp::Min) => half::min::<Bf16>(old, b, flags),
                     _ => half::max::<Bf16>(old, b, flags),
                 })
+            }
+            AtomicOp::Min | AtomicOp::Max if matches!(self.ty, T::F16x2 | T::Bf16x2) => {
+                let half = Update { ty: if self.ty == T::F16x2 { T::F16 } else { T::Bf16 }, ..self };
+                let [low, high] = [0, 16].map(|at| half.apply(old >> at & 0xffff, b >> at & 0xffff, c, shared));
+                low | high << 16
             }
             AtomicOp::Min => match self.ty {
                 T::S32 => u64::from((old as i32).min(b as i32) as u32),

@@ -11,7 +11,7 @@ pub(crate) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
         Op::Store(t) => MemAccess { space: t.space, access: Access::Store, bytes: t.format.total_bytes(), cache },
         Op::Atomic(a) => {
             let access = if a.d.is_some() { Access::Atomic } else { Access::Reduction };
-            MemAccess { space: a.space, access, bytes: a.ty.bytes(), cache }
+            MemAccess { space: a.space, access, bytes: a.bytes(), cache }
         }
         Op::Mbarrier(barrier) => {
             let access = match barrier.op {

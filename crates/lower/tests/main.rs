@@ -49,6 +49,7 @@ mod tensor_sums;
 mod timed;
 mod turns;
 mod twins;
+mod vector_atomics;
 mod video;
 mod warp;
 mod wgmma;

@@ -271,21 +271,48 @@ impl FunctionLowering<'_, '_> {
             Type::Bf16x2 => Some(AtomicType::Bf16x2),
             _ => reduction_type(ty),
         };
-        let only_add = ty.is_float() && !matches!(op, AtomicOp::Add | AtomicOp::Exch);
+        let count = Self::vector_length(m);
+        let only_add = ty.is_float() && count == 1 && !matches!(op, AtomicOp::Add | AtomicOp::Exch);
         let kind = self.need(kind.filter(|_| !only_add), m)?;
         let returns = m.name() == "atom";
         let cas = op == AtomicOp::Cas;
         self.expect(o, 2 + usize::from(returns) + usize::from(cas) + hints)?;
         self.cache_policy(o, hints)?;
-        let d = if returns { Some(self.dst(&o[0], ty)?) } else { None };
         let rest = &o[usize::from(returns)..];
-        let b = self.src(&rest[1], ty)?;
-        let c = if cas { Some(self.src(&rest[2], ty)?) } else { None };
-        let (space, address, _) = self.target(m, &rest[0])?;
+        let (space, mut address, _) = self.target(m, &rest[0])?;
         if matches!(space, Space::Constant | Space::Param) {
             return Err(self.problem("atomics on constants and parameters do not exist"));
         }
-        Ok(Op::Atomic(Atomic { space, op, ty: kind, d, unused: false, address, b, c }))
+        if count == 1 {
+            let d = if returns { Some(self.dst(&o[0], ty)?) } else { None };
+            let b = self.src(&rest[1], ty)?;
+            let c = if cas { Some(self.src(&rest[2], ty)?) } else { None };
+            return Ok(Op::Atomic(Atomic { space, op, ty: kind, count: 1, d, unused: false, address, b, c }));
+        }
+        // Each element is an access of its own, at an address that no result takes the place of.
+        self.need((op != AtomicOp::Exch && !cas).then_some(()), m)?;
+        if returns {
+            let columns = if address.wide { 2 } else { 1 };
+            let copy = self.b.new_register(columns);
+            let copied = if address.wide { Int1::Mov64 } else { Int1::Mov32 };
+            self.push(Op::Int1(copied, copy, [address.base]), "mov; the address of all elements".into());
+            address.base = copy;
+        }
+        let results = if returns { self.elements(m, &o[0])? } else { Vec::new() };
+        let operands = self.elements(m, &rest[1])?;
+        let mut accesses = Vec::with_capacity(count);
+        for (k, operand) in operands.iter().enumerate() {
+            let d = results.get(k).map(|d| self.dst(d, ty)).transpose()?;
+            let b = self.src(operand, ty)?;
+            let bytes = i64::from(kind.bytes());
+            let address = Address { offset: address.offset + bytes * k as i64, ..address };
+            accesses.push(Op::Atomic(Atomic { space, op, ty: kind, count: 1, d, unused: false, address, b, c: None }));
+        }
+        let last = self.need(accesses.pop(), m)?;
+        for access in accesses {
+            self.push(access, "atom; an element of the vector".into());
+        }
+        Ok(last)
     }
 
     fn async_copy(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {

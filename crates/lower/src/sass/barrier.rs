@@ -81,7 +81,17 @@ pub(super) fn reduce(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let ty = inst.modifier(key::ATOMIC_TYPE).and_then(|ty| atomic_type(ty, op)).ok_or("its type is not executable")?;
     let [address, barrier] = pair(b, place)?;
     let operand = b.columns(s, u16::from(ty.bytes() / 4))?;
-    b.emit(Op::Atomic(Atomic { space: Space::Shared, op, ty, d: None, unused: false, address, b: operand, c: None }));
+    b.emit(Op::Atomic(Atomic {
+        space: Space::Shared,
+        op,
+        ty,
+        count: 1,
+        d: None,
+        unused: false,
+        address,
+        b: operand,
+        c: None,
+    }));
     complete(b, barrier, ty.bytes());
     Ok(())
 }

@@ -237,24 +237,36 @@ pub(super) fn atomic_op(operation: Option<modifier::Atomic>) -> Lowered<AtomicOp
     })
 }
 
-/// The atomic type, if the operation exists for it.
+/// Number of values of an atomic access.
+fn atomic_count(ty: modifier::AtomicType) -> u8 {
+    use modifier::AtomicType::{Bf16x4, Bf16x8, F16x4, F16x8, F32x2, F32x4};
+    match ty {
+        F32x2 | F16x4 | Bf16x4 => 2,
+        F32x4 | F16x8 | Bf16x8 => 4,
+        _ => 1,
+    }
+}
+
+/// The type of each value of an atomic access, if the operation exists for it.
 pub(super) fn atomic_type(ty: modifier::AtomicType, op: AtomicOp) -> Option<AtomicType> {
     let ty = match ty {
         modifier::AtomicType::U32 => AtomicType::U32,
         modifier::AtomicType::S32 => AtomicType::S32,
         modifier::AtomicType::U64 => AtomicType::U64,
         modifier::AtomicType::S64 => AtomicType::S64,
-        modifier::AtomicType::F32 => AtomicType::F32,
+        modifier::AtomicType::F32 | modifier::AtomicType::F32x2 | modifier::AtomicType::F32x4 => AtomicType::F32,
         modifier::AtomicType::F64 => AtomicType::F64,
-        modifier::AtomicType::F16x2 => AtomicType::F16x2,
-        modifier::AtomicType::Bf16x2 => AtomicType::Bf16x2,
+        modifier::AtomicType::F16x2 | modifier::AtomicType::F16x4 | modifier::AtomicType::F16x8 => AtomicType::F16x2,
+        modifier::AtomicType::Bf16x2 | modifier::AtomicType::Bf16x4 | modifier::AtomicType::Bf16x8 => {
+            AtomicType::Bf16x2
+        }
         modifier::AtomicType::F16 => AtomicType::F16,
         modifier::AtomicType::Bf16 => AtomicType::Bf16,
     };
     let integer = matches!(ty, AtomicType::U32 | AtomicType::S32 | AtomicType::U64 | AtomicType::S64);
     let fits = match op {
         AtomicOp::Add => true,
-        AtomicOp::Min | AtomicOp::Max if matches!(ty, AtomicType::F16 | AtomicType::Bf16) => true,
+        AtomicOp::Min | AtomicOp::Max if !integer => !matches!(ty, AtomicType::F32 | AtomicType::F64),
         AtomicOp::Inc | AtomicOp::Dec => ty == AtomicType::U32,
         _ => integer,
     };
@@ -274,7 +286,7 @@ pub(super) fn arrive(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let d = registers.first().copied().filter(|&d| !matches!(d, SassOperand::Register(r) if r.is_zero()));
     let d = d.map(|d| b.destination(d, 2)).transpose()?;
     let (space, op, ty, one) = (Space::Shared, AtomicOp::Arrive, AtomicType::U64, b.constant64(1));
-    b.emit(Op::Atomic(Atomic { space, op, ty, d, unused: false, address, b: one, c: None }));
+    b.emit(Op::Atomic(Atomic { space, op, ty, count: 1, d, unused: false, address, b: one, c: None }));
     if inst.row.op == SassOp::ArriveS {
         b.emit(Op::AsyncWait(ALL_COPIES));
     }
@@ -291,7 +303,8 @@ pub(super) fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowe
         let (op, ty) = (inst.text_of(key::ATOMIC), inst.text_of(key::ATOMIC_TYPE));
         format!("atomic {op} of type `{ty}` is not executable")
     })?;
-    let columns = u16::from(ty.bytes() / 4);
+    let count = inst.modifier(key::ATOMIC_TYPE).map_or(1, atomic_count);
+    let columns = u16::from(ty.bytes() / 4 * count);
     let reduction = matches!(inst.row.op, SassOp::Red | SassOp::RedG);
     let (d, sources) = if reduction { (None, &registers[..]) } else { (registers.first(), &registers[1..]) };
     let sources = sources.iter().map(|&s| b.columns(s, columns)).collect::<Lowered<Vec<Reg>>>()?;
@@ -309,7 +322,7 @@ pub(super) fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowe
         Some(_) if tests => Some(b.scratch(columns)),
         Some(d) => Some(b.destination(d, columns)?),
     };
-    b.emit(Op::Atomic(Atomic { space, op, ty, d: old, unused: false, address, b: operand, c: swapped }));
+    b.emit(Op::Atomic(Atomic { space, op, ty, count, d: old, unused: false, address, b: operand, c: swapped }));
     if let (Some(d), Some(old), true) = (d, old, tests) {
         let ty = if columns == 2 { CompareType::U64 } else { CompareType::U32 };
         let test = Comparison { relation: Relation::Eq, ty, ftz: false };

@@ -135,7 +135,7 @@ values! {
     /// Operation of an atomic access. The tests of `CAST` return whether they stored.
     Atomic { Add, Min, Max, Inc, Dec, And, Or, Xor, Exch, SafeAdd, Cas, Cast, CastSpin }
     /// Type of an atomic access.
-    AtomicType { U32, S32, U64, S64, F32, F64, F16x2, Bf16x2, F16, Bf16 }
+    AtomicType { U32, S32, U64, S64, F32, F32x2, F32x4, F64, F16x2, F16x4, F16x8, Bf16x2, Bf16x4, Bf16x8, F16, Bf16 }
     /// Arrivals at a barrier and bytes for it: an arrival and as many expected bytes as the operand says, one of these,
     /// or only one byte; the bytes themselves (`Complete`); as many arrivals as the operand says.
     Arrival { One, OneWithoutBytes, NoneOneByte, None, Complete, Many }

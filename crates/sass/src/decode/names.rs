@@ -30,17 +30,10 @@ pub fn reserved(op: &str, field: &str, value: u64) -> Option<&'static str> {
         ("HMMA", "shape", 3) | ("HMMA" | "IMMA" | "QMMA", "sparse", _) => "multiplication of sparse matrices",
         ("ATOMS", "type", 1) => "compare and swap of signed words, ATOMS.CAS.S32",
         ("ATOMG" | "ATOM" | "ATOMS", "type", 4) => "an atomic access to 128 bits",
-        ("RED" | "REDG", "type", 4) => "an atomic access to a vector of floating-point numbers",
-        ("ATOMS", "type", 5 | 6) | ("RED" | "REDG" | "ATOMG" | "ATOM", "type", 8 | 9) => {
+        ("ATOMS", "type", 5 | 6) | ("RED" | "REDG" | "ATOMG" | "ATOM", "type", 8..=11) => {
             "an integer type in another encoding than compilers write"
         }
-        ("RED" | "REDG" | "ATOMG" | "ATOM", "type", 1 | 2 | 5 | 10 | 11 | 13 | 14) => {
-            "an atomic access to a vector of floating-point numbers"
-        }
-        ("RED" | "REDG" | "ATOMG" | "ATOM", "type", 12) => "an atomic access to f32 without flush to zero",
-        ("RED" | "REDG" | "ATOMG" | "ATOM", "operation", 2 | 4 | 10 | 12) => {
-            "a minimum or maximum of floating-point numbers in memory"
-        }
+        ("RED" | "REDG" | "ATOMG" | "ATOM", "type", 12..=14) => "an atomic access to f32 without flush to zero",
         ("ATOMS" | "ATOMG" | "ATOM", "operation", _) => {
             "compare and swap, or a vector, in another encoding than compilers write"
         }

@@ -175,6 +175,8 @@ fn bytes_of(inst: &SassInst) -> u8 {
         // The size of an element.
         (SassOp::LdSm | SassOp::StSm, ..) => 2,
         (SassOp::AtomSArrive, ..) | (_, Some(Size::B64), _) | (_, _, Some(AtomicType::U64 | AtomicType::S64)) => 8,
+        (_, _, Some(AtomicType::F32x2 | AtomicType::F16x4 | AtomicType::Bf16x4)) => 8,
+        (_, _, Some(AtomicType::F32x4 | AtomicType::F16x8 | AtomicType::Bf16x8)) => 16,
         (_, Some(Size::U8 | Size::S8), _) => 1,
         (_, Some(Size::U16 | Size::S16), _) => 2,
         (_, Some(Size::B128 | Size::Uniform128), _) => 16,
@@ -182,12 +184,17 @@ fn bytes_of(inst: &SassInst) -> u8 {
     }
 }
 
-/// The first modifier that is a number of bits, with or without `U` or `S` before it; otherwise 4 bytes.
+/// The first modifier that is a number of bits, with or without `U` or `S` before it, or a vector such as `F32x4`;
+/// otherwise 4 bytes.
 fn bytes_per_lane(opcode: &str) -> u8 {
     let bits = opcode.split('.').skip(1).find_map(|part| {
-        let digits = part.strip_prefix(['U', 'S']).unwrap_or(part);
+        let vector = part.strip_prefix('B').unwrap_or(part).strip_prefix('F').and_then(|part| part.split_once('x'));
+        let (digits, count) = match vector {
+            Some((bits, count)) => (bits, count.parse::<u32>().ok()?),
+            None => (part.strip_prefix(['U', 'S']).unwrap_or(part), 1),
+        };
         let number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
-        number.then(|| digits.parse::<u32>().unwrap_or(u32::MAX))
+        number.then(|| digits.parse::<u32>().unwrap_or(u32::MAX).saturating_mul(count))
     });
     bits.map_or(4, |bits| (bits / 8).clamp(1, 16) as u8)
 }

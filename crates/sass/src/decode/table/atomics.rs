@@ -11,7 +11,9 @@ use crate::decode::row::{Address, Width, row};
 const ORDER_ATOMIC: Mod = choice!(ORDER: Order, bits(79, 2), [_ (Weak "") (Strong ".STRONG") _]);
 /// Types of Hopper's floating-point atomics.
 const FLOAT_90: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 4), [
-    (F16x2 ".F16x2.RN") _ _ (Bf16x2 ".BF16x2.RN") _ _ _ _ _ (F32 ".F32.FTZ.RN") _ _ _ _ _ (F64 ".F64.RN")
+    (F16x2 ".F16x2.RN") (F16x4 ".F16x4.RN") (F16x8 ".F16x8.RN")
+    (Bf16x2 ".BF16x2.RN") (Bf16x4 ".BF16x4.RN") (Bf16x8 ".BF16x8.RN") _ _ _
+    (F32 ".F32.FTZ.RN") (F32x2 ".F32x2.FTZ.RN") (F32x4 ".F32x4.FTZ.RN") _ _ _ (F64 ".F64.RN")
 ]);
 const ATOMIC_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [
     (Add ".ADD") (Min ".MIN") (Max ".MAX") (Inc ".INC") (Dec ".DEC") (And ".AND") (Or ".OR") (Xor ".XOR") (Exch ".EXCH")
@@ -46,10 +48,10 @@ const CAS: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Cas ".CAS")]);
 const ATOMS_CAS: Mod = choice!(ATOMIC: Atomic, bits(87, 2), [(Cas ".CAS") (Cast ".CAST") _ (CastSpin ".CAST.SPIN")]);
 const ATOMS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") (S32 ".S32") (U64 ".64")]);
 const ATOMS_CAS_TYPE: Mod = choice!(ATOMIC_TYPE: AtomicType, bits(73, 3), [(U32 "") _ (U64 ".64")]);
-/// Floating-point atomics encode operations differently; only their additions are known.
-const FLOAT_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Add ".ADD")]);
+/// Floating-point atomics encode operations differently.
+const FLOAT_OP: Mod = choice!(ATOMIC: Atomic, bits(87, 4), [(Add ".ADD") _ (Min ".MIN") _ (Max ".MAX")]);
 /// Rows of `RED` have bit 90 set.
-const FLOAT_REDUCTION: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [(Add ".ADD")]);
+const FLOAT_REDUCTION: Mod = choice!(ATOMIC: Atomic, bits(87, 3), [(Add ".ADD") _ (Min ".MIN") _ (Max ".MAX")]);
 
 pub(super) const ROWS: &[Row] = &[
     row(
