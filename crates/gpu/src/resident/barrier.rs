@@ -1,8 +1,9 @@
 //! CTA barriers: arrivals counted in warps, release, exited warps.
 //!
 //! A barrier that waits for all of the CTA's threads is complete when every live warp has arrived,
-//! so an exit counts as an arrival. One with a thread count is complete when that number of threads'
-//! warps have arrived, and then only: a kernel that promises more than come hangs, and is reported.
+//! so an exit counts as an arrival. One with a thread count is complete after the arrivals of that number of threads'
+//! warps, and then only: a kernel that promises more than come hangs, and is reported. A warp may arrive there and
+//! then wait, which are two arrivals.
 
 use super::mask::WarpMask;
 use isa::{BarrierArrival, CtaSlot, WarpSlot};
@@ -12,9 +13,10 @@ use kit::text::{counted, plural};
 struct Barrier<M> {
     /// Warps that wait for the release.
     waiting: M,
-    /// Warps that have arrived, waiting or not (a set suffices: none may arrive twice).
+    /// Warps that have arrived, waiting or not.
     arrived: M,
-    /// Warps expected; 0 for all live ones.
+    arrivals: u16,
+    /// Arrivals expected; 0 for all live warps.
     expected: u16,
 }
 
@@ -57,6 +59,7 @@ impl<M: WarpMask> Barriers<M> {
         let id = usize::from(arrival.id).min(self.per_cta - 1);
         let barrier = &mut self.of_cta(cta)[id];
         barrier.arrived.insert(warp);
+        barrier.arrivals = barrier.arrivals.saturating_add(1);
         if waits {
             barrier.waiting.insert(warp);
         }
@@ -84,6 +87,11 @@ impl<M: WarpMask> Barriers<M> {
     pub fn describe_wait(&self, cta: CtaSlot, warp: WarpSlot, place: impl Fn(WarpSlot) -> u16) -> String {
         let Some((id, arrived)) = self.waiting_at(cta, warp) else { return "a barrier".into() };
         let missing: Vec<_> = (self.live(cta) & !arrived).iter().map(|m| place(m).to_string()).collect();
+        let Barrier { arrivals, expected, .. } = self.barriers[cta.index() * self.per_cta + id];
+        if expected != 0 {
+            let none = if missing.is_empty() { "" } else { ", none of warp " };
+            return format!("barrier {id}: {arrivals} of {expected} arrivals{none}{}", missing.join(", "));
+        }
         let arrived = u64::from(arrived.count());
         let have = if arrived == 1 { "has" } else { "have" };
         format!(
@@ -103,7 +111,7 @@ impl<M: WarpMask> Barriers<M> {
 impl<M: WarpMask> Barrier<M> {
     fn try_release(&mut self, live: M) -> M {
         let all = self.arrived & live == live;
-        let enough = self.arrived.count() >= u32::from(self.expected);
+        let enough = self.arrivals >= self.expected;
         if !(if self.expected == 0 { all } else { enough }) {
             return M::NONE;
         }
@@ -149,9 +157,23 @@ mod tests {
         let of_two = BarrierArrival { id: 3, threads: 64 };
         assert_eq!(b.arrive(CTA, WarpSlot(4), of_two, true), 0);
         assert_eq!(b.waiting_at(CTA, WarpSlot(4)), Some((3, 0b0001_0000)));
+        assert_eq!(
+            b.describe_wait(CTA, WarpSlot(4), |w| w.index() as u16 - 4),
+            "barrier 3: 1 of 2 arrivals, none of warp 1, 2, 3"
+        );
         assert_eq!(b.arrive(CTA, WarpSlot(5), of_two, false), 0b0001_0000);
         assert_eq!(b.arrive(CTA, WarpSlot(5), of_two, false), 0);
         assert_eq!(b.arrive(CTA, WarpSlot(4), of_two, true), 0b0001_0000);
+    }
+
+    #[test]
+    fn a_warp_that_has_arrived_may_wait() {
+        let mut b = four_warps();
+        let of_three = BarrierArrival { id: 1, threads: 96 };
+        assert_eq!(b.arrive(CTA, WarpSlot(4), of_three, false), 0);
+        assert_eq!(b.arrive(CTA, WarpSlot(5), of_three, false), 0);
+        assert_eq!(b.arrive(CTA, WarpSlot(5), of_three, true), 0b0010_0000);
+        assert_eq!(b.arrive(CTA, WarpSlot(5), of_three, true), 0, "the barrier starts afresh");
     }
 
     #[test]
