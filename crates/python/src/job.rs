@@ -8,7 +8,7 @@ use kit::suggest;
 use lab::{Job, Report, Setup};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use request::documents::by_keyword;
+use request::documents::{Call, by_keyword};
 use request::options::Texts;
 use request::{Group, Options, Way, gpu, name, outputs, sweep};
 use std::ffi::OsString;
@@ -31,6 +31,14 @@ pub fn options(way: Way, keywords: Keywords) -> PyResult<Options> {
 /// A value is not valid.
 pub fn read(way: Way, texts: &Texts) -> PyResult<Options> {
     Options::read(way, texts, &|row| row.called(way)).map_err(bad_input)
+}
+
+/// Why `call` has no keyword `keyword`; `known` are its arguments.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "what Python gives is copied")]
+pub fn unexpected(call: &str, keyword: &str, known: Vec<String>) -> PyResult<String> {
+    let call = Call::ALL.into_iter().find(|of| of.name() == call);
+    call.map(|call| call.unexpected(keyword, &known)).ok_or_else(|| PyTypeError::new_err("not a call with options"))
 }
 
 /// The texts of the options that keywords give.

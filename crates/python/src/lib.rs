@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::failure::{Error, InputError};
     #[pymodule_export]
-    use crate::job::run;
+    use crate::job::{run, unexpected};
     #[pymodule_export]
     use crate::lists::{cores, gpus, schedulers, statistics, workloads};
     #[pymodule_export]

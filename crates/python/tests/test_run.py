@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -166,9 +167,25 @@ def test_what_makes_no_sense_is_refused(wrong, says):
         wrong()
 
 
-def test_an_unknown_option_is_a_mistake():
-    with pytest.raises(TypeError, match="flux"):
-        ww.run("matmul", flux=1)
+@pytest.mark.parametrize(
+    "call, keyword, says",
+    [
+        (ww.run, "flux", r"run\(\) got an unexpected keyword argument 'flux'; there are"),
+        (ww.run, "schedular", "did you mean `scheduler`"),
+        (ww.run, "vary", "`warpwright.compare` has it"),
+        (ww.run, "cores", "it is `core` here"),
+        (ww.run, "param", "it is `params` here"),
+        (ww.run, "html", "the result has it as a method"),
+        (ww.compare, "timeline", "`warpwright.run` has it"),
+        (ww.sweep, "profile", "`warpwright.compare` has it"),
+        (ww.Device, "seed", "a device has no workload"),
+        (ww.launch, "progres", "did you mean `progress`"),
+    ],
+)
+def test_an_unknown_keyword_has_its_reason_or_the_nearest_name(call, keyword, says):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{keyword}'") as raised:
+        call(**{keyword: 1})
+    assert re.search(says, str(raised.value)), raised.value
 
 
 def test_a_function_sees_the_progress_and_ends_the_run():

@@ -2,6 +2,8 @@
 
 use crate::option::{Group, OptionRow, Shape, Way};
 use crate::options::ROWS;
+use kit::suggest;
+use kit::text::excerpt;
 use render::wrap::wrapped_within;
 use std::fmt::Write as _;
 
@@ -173,6 +175,25 @@ impl Call {
     }
 }
 
+impl Call {
+    /// The message for a keyword that it does not have: the option's name here, the reason why it has none, or the
+    /// nearest of `known`, the names of its arguments.
+    pub fn unexpected(self, keyword: &str, known: &[impl AsRef<str>]) -> String {
+        let call = self.name();
+        let is_called = |row: &&OptionRow| row.name == keyword || row.option() == keyword || is_keyword(row, keyword);
+        let found = ROWS.iter().find(is_called);
+        let hint = match found {
+            Some(row) if self.rows().any(|own| own.name == row.name) => format!(": it is `{}` here", row.keyword()),
+            Some(row) => match row.reason(self.way()) {
+                Some(reason) => format!(": {reason}"),
+                None => ": a device has no workload; `warpwright.run` has it".to_owned(),
+            },
+            None => suggest::among(keyword, known),
+        };
+        format!("{call}() got an unexpected keyword argument '{}'{hint}", excerpt(keyword))
+    }
+}
+
 /// Whether an option chooses the workload, which a device does not have.
 fn is_workload(row: &OptionRow) -> bool {
     row.group == Group::Input && row.reason(Way::Exec).is_some()
@@ -180,5 +201,9 @@ fn is_workload(row: &OptionRow) -> bool {
 
 /// The option that Python calls `keyword` in a call of `way`.
 pub fn by_keyword(keyword: &str) -> Option<&'static OptionRow> {
-    ROWS.iter().find(|row| row.keyword() == keyword || row.aliases.contains(&keyword))
+    ROWS.iter().find(|row| is_keyword(row, keyword))
+}
+
+fn is_keyword(row: &OptionRow, keyword: &str) -> bool {
+    row.keyword() == keyword || row.aliases.contains(&keyword)
 }

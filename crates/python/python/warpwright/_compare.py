@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 from . import _native
 from ._changes import Changes
-from ._keywords import PathLike, parameters, parsed, texts
+from ._keywords import PathLike, named, parameters, parsed, texts
 from ._plot import Kind, plot
 from ._progress import Display
 from ._result import Run, number
@@ -311,6 +311,7 @@ def _ratio(once: Optional[float], repeats: Optional[Repeats]) -> str:
     return "–" if once is None else f"{once:.3f}"
 
 
+@named("compare")
 def compare(
     workloads: Union[PathLike, Sequence[PathLike]],
     *,

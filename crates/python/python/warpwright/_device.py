@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _native
 from ._cuda import plain
-from ._keywords import PathLike, texts
+from ._keywords import PathLike, named, texts
 from ._progress import Display, Progress, callback
 from ._result import Run, raised
 from ._sources import Source, source_of
@@ -263,6 +263,7 @@ class Device:
     True
     """
 
+    @named("Device")
     def __init__(
         self,
         *,
@@ -360,6 +361,7 @@ class Device:
 _MACHINE = set(inspect.signature(Device).parameters) - {"progress", "registers"}
 
 
+@named("launch")
 def launch(
     source: Any,
     grid: Size,

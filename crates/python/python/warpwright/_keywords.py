@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import os
-from collections.abc import Mapping
-from typing import Any, Union
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, Union, cast
+
+from . import _native
 
 PathLike = Union[str, "os.PathLike[str]"]
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+def named(name: str) -> Callable[[Call], Call]:
+    """A decorator for the call `name`: a keyword that it does not have raises TypeError with the reason of the table of
+    options, or with the nearest name.
+    """
+
+    def decorated(call: Call) -> Call:
+        known = [key for key in inspect.signature(call).parameters if key != "self"]
+
+        @functools.wraps(call)
+        def checked(*args: Any, **keywords: Any) -> Any:
+            for keyword in keywords:
+                if keyword not in known:
+                    raise TypeError(_native.unexpected(name, keyword, known))
+            return call(*args, **keywords)
+
+        return cast(Call, checked)
+
+    return decorated
 
 
 def value(of: Any) -> str:

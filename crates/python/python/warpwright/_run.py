@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _native
-from ._keywords import PathLike, texts
+from ._keywords import PathLike, named, texts
 from ._progress import Display, Progress, callback
 from ._result import Run, raised
 
 
+@named("run")
 def run(
     workload: PathLike,
     *,

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from . import _native
 from ._compare import Comparison, Entry, Repeats, names
-from ._keywords import PathLike, texts
+from ._keywords import PathLike, named, texts
 from ._progress import Display
 from ._table import Table
 
@@ -172,6 +172,7 @@ class Sweep(Comparison):
         return "".join(heads + about + tables)
 
 
+@named("sweep")
 def sweep(
     what: Union[PathLike, Sequence[PathLike]],
     *,
