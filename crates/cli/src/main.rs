@@ -14,7 +14,8 @@ mod on_fabric;
 mod options;
 mod output;
 mod preparation;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../../cabi/processor.rs"]
 mod processor;
 mod program;
 mod progress;
@@ -24,14 +25,6 @@ mod tables;
 mod version;
 
 fn main() -> std::process::ExitCode {
-    #[cfg(target_arch = "x86_64")]
-    processor::check();
-    run()
-}
-
-// Not inlined: the code that the compiler puts at its beginning must run after the check.
-#[inline(never)]
-fn run() -> std::process::ExitCode {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     large_pages::ask();
     commands::main()

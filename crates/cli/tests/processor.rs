@@ -4,23 +4,46 @@
 use crate::common::{Ran, from};
 use std::process::Command;
 
-/// The command on an emulated processor; `None` without QEMU.
-fn on(processor: &str) -> Option<Ran> {
+/// A program on an emulated processor; `None` without QEMU.
+fn on(processor: &str, args: &[&str]) -> Option<Ran> {
     let mut command = Command::new("qemu-x86_64");
-    command.args(["-cpu", processor, env!("CARGO_BIN_EXE_warpwright"), "list", "cores"]);
+    command.args(["-cpu", processor]).args(args);
     command.output().ok().map(from)
+}
+
+const COMMAND: [&str; 3] = [env!("CARGO_BIN_EXE_warpwright"), "list", "cores"];
+
+fn is_refused(ran: &Ran) {
+    assert_eq!((ran.status, &*ran.stdout), (2, ""), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: this processor lacks instructions"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(" avx2 ") && ran.stderr.contains("RUSTFLAGS=\"\" cargo build"), "{}", ran.stderr);
 }
 
 #[test]
 fn an_old_processor_is_refused_with_a_hint() {
-    let Some(old) = on("Nehalem") else {
+    let Some(old) = on("Nehalem", &COMMAND) else {
         eprintln!("skipped: qemu-x86_64 is not installed");
         return;
     };
-    assert_eq!((old.status, &*old.stdout), (2, ""), "{}", old.stderr);
-    assert!(old.stderr.starts_with("error: this processor lacks instructions"), "{}", old.stderr);
-    assert!(old.stderr.contains(" avx2 ") && old.stderr.contains("RUSTFLAGS=\"\" cargo build"), "{}", old.stderr);
+    is_refused(&old);
     // The first processor with AVX2. QEMU warns of features that it does not emulate.
-    let new = on("Haswell").expect("QEMU ran before");
+    let new = on("Haswell", &COMMAND).expect("QEMU ran before");
     assert!(new.status == 0 && new.stdout.contains("ghost"), "{}{}", new.stdout, new.stderr);
+}
+
+/// Programs load the driver by their environment only, too.
+#[test]
+fn the_driver_refuses_an_old_processor_when_it_is_loaded() {
+    // Cargo builds it beside the tests.
+    let path = std::env::current_exe().unwrap().with_file_name("libcuda.so");
+    assert!(path.exists(), "{path:?}");
+    let preloaded = format!("LD_PRELOAD={}", path.display());
+    let loads = |processor| on(processor, &["-E", &preloaded, "/bin/true"]);
+    let Some(old) = loads("Nehalem") else {
+        eprintln!("skipped: qemu-x86_64 is not installed");
+        return;
+    };
+    is_refused(&old);
+    let new = loads("Haswell").expect("QEMU ran before");
+    assert_eq!((new.status, &*new.stdout), (0, ""), "{}", new.stderr);
 }

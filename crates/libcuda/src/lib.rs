@@ -1,12 +1,12 @@
 //! `libcuda.so.1`: the C boundary of CUDA's driver API. All meaning is in [`cuda`]; here addresses become values.
 //!
-//! `unsafe` is in `process` (memory of the process, its standard output, signals), `python` (the interpreter's C
-//! functions) and `thread_end` only: functions take addresses as numbers and read and write what is there through
-//! [`cuda::Host`], which finds out wrong ones.
+//! `unsafe` is in `process` (memory of the process, its standard output, signals), `processor`, `python` (the
+//! interpreter's C functions) and `thread_end` only: functions take addresses as numbers and read and write what is
+//! there through [`cuda::Host`], which finds out wrong ones.
 //!
 //! | module | content |
 //! | --- | --- |
-//! | `process` | the process around the driver |
+//! | `process`, `processor` | the process around the driver; the check of the processor at load |
 //! | `thread_end` | destructors of thread-local values |
 //! | `global` | the driver and its lock |
 //! | `exit`, `text` | the report at the end, at Ctrl-C |
@@ -28,6 +28,9 @@ mod global;
 mod nvtx;
 mod origin;
 mod process;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../../cabi/processor.rs"]
+mod processor;
 mod python;
 mod text;
 mod thread_end;

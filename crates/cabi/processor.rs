@@ -1,8 +1,9 @@
-//! Checks that the processor has the instruction sets that the program was compiled for (`.cargo/config.toml`).
+//! Checks that the processor has the instruction sets that a program or library was compiled for
+//! (`.cargo/config.toml`). The command and `libcuda` each have the file as a module.
 //!
-//! Without the check, the first missing instruction would end the program. It runs before anything else and must not
-//! need these sets itself: it compares masks, and calls only the standard library, which is compiled for any x86-64
-//! processor.
+//! Without the check, the first missing instruction would end the program. It runs when the program or library is
+//! loaded and must not need these sets itself: it compares masks, and calls only the standard library, which is compiled
+//! for any x86-64 processor.
 #![allow(unsafe_code, reason = "CPUID")]
 
 use std::arch::x86_64::{__cpuid, __cpuid_count};
@@ -42,8 +43,13 @@ const fn all(rows: &[Row]) -> u32 {
 /// The bits that each register must have.
 const NEEDED: [u32; 3] = [all(BASIC) | all(SYSTEM), all(EXTENDED), all(AMD)];
 
-/// Ends the program with a message if the processor lacks instructions that the program uses.
-pub fn check() {
+/// The loader calls it before other code of the program or library.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = check;
+
+/// Ends the program with a message if the processor lacks instructions that the program or library uses.
+extern "C" fn check() {
     let found = registers();
     if !is_enough(found) {
         refuse(found);
