@@ -204,7 +204,7 @@ impl Queues {
     /// `without` one.
     fn new(spec: &CoreSpec, without: u64) -> Self {
         let (pipe, partitions) = (Pipe::of(spec.timing.of(OpClass::Tensor).unit), spec.partitions);
-        let latches = (1 << partitions) - 1 << (pipe.index() * partitions);
+        let latches = ((1 << partitions) - 1) << (pipe.index() * partitions);
         let most = Commands::new(spec).most();
         Self {
             latches: if latches & without == 0 { latches } else { 0 },

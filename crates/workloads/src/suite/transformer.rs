@@ -43,7 +43,7 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     // Each result is compared with the reference for what the device has computed before it.
     let normed = norms[0].apply(run, "norm_1", &x)?;
     let heads = qkv.apply(run, "qkv", &normed, Extra::None)?;
-    let mixed = attend(run, &heads, Shape { length, heads: width / WIDTH, batch, causal: true, stride: 3 * width })?;
+    let mixed = attend(run, &heads, &Shape { length, heads: width / WIDTH, batch, causal: true, stride: 3 * width })?;
     let middle = project.apply(run, "projection", &mixed, Extra::Residual(&x))?;
     let normed = norms[1].apply(run, "norm_2", &middle)?;
     let raised = up.apply(run, "up", &normed, Extra::Gelu)?;
@@ -82,12 +82,12 @@ impl Matrix {
     }
 }
 
-fn attend(run: &mut Run<'_>, heads: &Matrix, shape: Shape) -> Result<Matrix, WorkloadError> {
+fn attend(run: &mut Run<'_>, heads: &Matrix, shape: &Shape) -> Result<Matrix, WorkloadError> {
     let width = shape.heads * WIDTH;
     let out = run.alloc::<u16>("attention", heads.rows() * width)?;
     let part = |i: usize| heads.buffer.address + (i * width * size_of::<u16>()) as u64;
-    flashattention::launch(run, &shape, [part(0), part(1), part(2), out.address], width)?;
-    let reference = attention(&shape, [0, 1, 2].map(|i| &heads.values[i * width..]));
+    flashattention::launch(run, shape, [part(0), part(1), part(2), out.address], width)?;
+    let reference = attention(shape, [0, 1, 2].map(|i| &heads.values[i * width..]));
     Matrix::checked(run, "attention", out, &reference, width)
 }
 
