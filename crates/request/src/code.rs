@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_workload_of_one_architecture_has_no_other_code() {
         let (ampere, hopper) = (config::load("rtx3070").unwrap(), config::load("h200").unwrap());
-        let (usual, wgmma) = (options(&[]), workloads::suite::find("wgmma").unwrap());
+        let (usual, wgmma) = (options(&[]), suite::find("wgmma").unwrap());
         assert!(lacks_instructions(wgmma, &[&hopper, &ampere]) && !lacks_instructions(wgmma, &[&hopper]));
         assert_eq!(form(&usual, "wgmma", &[&hopper], &["inorder"]), Form::Sass);
         assert_eq!(remark(&usual, "wgmma", &[&ampere], &["inorder"]), None, "an error, which is reported later");
