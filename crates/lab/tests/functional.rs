@@ -161,7 +161,8 @@ fn barriers_hold_warps_until_all_that_have_not_exited_arrive() {
 #[test]
 fn what_cannot_end_or_is_undefined_is_reported_with_its_place() {
     let waits = "setp.lt.u32 %q1, %i, 32;\n@%q1 bra DONE;\nbar.sync 2, 128;\nDONE:";
-    let parts = ["deadlock", "warp 1 of CTA (0,0,0) of `k` at `bar.sync 2, 128;` (test.ptx:", "barrier 2: 1 of 4 arrivals"];
+    let parts =
+        ["deadlock", "warp 1 of CTA (0,0,0) of `k` at `bar.sync 2, 128;` (test.ptx:", "barrier 2: 1 of 4 arrivals"];
     Kernel::failure(waits, 1, 64, &parts);
     let polls = "L:\nld.volatile.global.u32 %r1, [%p+8];\nsetp.eq.u32 %q1, %r1, 0;\n@%q1 bra L;";
     Kernel::failure(polls, 2, 64, &["livelock", "4 warps repeat themselves", "reads global 0x7f00000008 = 0x0"]);
