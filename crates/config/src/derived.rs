@@ -1,8 +1,8 @@
 //! Quantities that follow from a description: peaks and capacities, for reports and tests.
 
 use crate::{
-    ClusterPort, CopyEngine, Dependence, Dram, GpuConfig, InstructionCaches, L2, Launch, MatrixGroups, OpTiming, Sm,
-    Unit,
+    Allocate, Cache, ClusterPort, CopyEngine, Dependence, Dram, GpcCache, GpuConfig, IndexFunction, InstructionCaches,
+    L2, Launch, MatrixGroups, OpTiming, Replacement, Sm, Unit, WriteAllocate, WritePolicy,
 };
 use isa::{GroupWork, MatrixType, TransferKind};
 
@@ -80,6 +80,35 @@ impl Dependence {
             dp_to_sp_cycles,
         ];
         all.into_iter().flatten().max().unwrap_or(0)
+    }
+}
+
+impl Cache {
+    /// A cache without writes of `sets`, `ways` and bytes of a line, which may be fetching `misses` lines, with any number
+    /// of requests that wait for each.
+    pub fn read_only([sets, ways, line_bytes]: [u32; 3], misses: u32) -> Self {
+        Self {
+            sectored: false,
+            sets,
+            ways,
+            line_bytes,
+            replacement: Replacement::Lru,
+            write: WritePolicy::ReadOnly,
+            allocate: Allocate::OnFill,
+            write_allocate: WriteAllocate::None,
+            index: IndexFunction::Linear,
+            mshr_entries: misses,
+            mshr_merges: 4096,
+            miss_queue: misses,
+            port_bytes: line_bytes,
+        }
+    }
+}
+
+impl GpcCache {
+    /// Bytes of a line.
+    pub fn line_bytes(&self) -> u32 {
+        self.line_bytes.unwrap_or(128)
     }
 }
 

@@ -569,7 +569,7 @@ keys! {
 
     /// Cache of instructions and constants that the SMs of a GPC share, between their own caches and L2.
     GpcCache: Default at "gpc_cache." {
-        /// Optional. Its sets; without them there is no such cache.
+        /// Optional. Its sets. GPUs without this key have no such cache.
         sets: Option<u32> = Int(1, 65_536), "sets", optional;
         /// Optional. Lines of a set; 16 if absent.
         ways: Option<u32> = Int(1, 4096), "ways", optional;

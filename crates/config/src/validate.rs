@@ -21,6 +21,7 @@ pub(crate) fn relations(config: &GpuConfig) -> Vec<Problem> {
     matrices(config, &mut found);
     fetch(config, &mut found);
     instruction_caches(config, &mut found);
+    gpc_cache(config, &mut found);
     occupancy(config, &mut found);
     l1(config, &mut found);
     for (path, cache) in caches(config) {
@@ -162,6 +163,23 @@ fn instruction_caches(config: &GpuConfig, found: &mut Vec<Problem>) {
             let message = format!("is {bytes}, more than the line of L1 that it comes from ({l1})");
             let problem = Problem::new(format!("sm.instruction_caches.{key}"), message);
             found.push(problem.hint("raise sm.instruction_caches.l1_line_bytes"));
+        }
+    }
+}
+
+/// A line of an SM's cache of instructions or constants must be within a line of its GPC's cache.
+fn gpc_cache(config: &GpuConfig, found: &mut Vec<Problem>) {
+    let most = config.gpc_cache.line_bytes();
+    let [_, _, l1] = config.sm.instruction_caches.line_bytes();
+    let caches = [
+        ("sm.instruction_caches.l1_line_bytes", l1),
+        ("sm.frontend.icache.line_bytes", config.sm.frontend.icache.line_bytes),
+        ("sm.constant_cache.line_bytes", config.sm.constant_cache.line_bytes),
+    ];
+    for (key, bytes) in caches {
+        if config.gpc_cache.sets.is_some() && bytes > most {
+            let message = format!("is {bytes}, more than the line of the GPC's cache that it comes from ({most})");
+            found.push(Problem::new(key, message).hint("raise gpc_cache.line_bytes"));
         }
     }
 }

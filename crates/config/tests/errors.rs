@@ -110,6 +110,11 @@ fn relations_between_values_are_checked() {
             "is 64, more than the line of L1 that it comes from (32)",
         ),
         (
+            &[("[sm.shared]", "[gpc_cache]\nsets = 64\nline_bytes = 64\n[sm.shared]")],
+            "sm.instruction_caches.l1_line_bytes",
+            "is 128, more than the line of the GPC's cache that it comes from (64)",
+        ),
+        (
             &[("[sm.shared]", "[sm.tensor]\nf16 = { latency_cycles = 9 }\n[sm.shared]")],
             "sm.tensor.f16.multiply_adds_per_cycle",
             "is missing",

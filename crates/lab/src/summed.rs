@@ -3,7 +3,7 @@
 use crate::packed::PackedStats;
 use gpu::{Stats, Value};
 
-/// The statistics of `launches`, none of which overlap, as those of one run: counts, times, energies and loads are sums, a
+/// The statistics of one run that consists of `launches`, which do not overlap. Counts, times, energies and loads are sums; a
 /// ratio is the mean by its denominator. Other ratios of core designs, whose denominators no report has, are means by
 /// cycles.
 pub fn summed<'a>(launches: impl Iterator<Item = &'a PackedStats>) -> Stats {

@@ -160,8 +160,8 @@ fn page() -> String {
         "# PTX instructions\n\n\
          This page shows which instructions of PTX ISA 8.8 run here, for users whose kernel is refused and for \
          authors of kernels. Of the {} forms of {names} instructions, {whole} run with all their modifiers, {part} with \
-         some, and {refused} are refused. {beyond} are not applicable: they need a target newer than sm_{NEWEST_GPU}, for which there is no GPU \
-         description. All forms in the table are checked as the manual says, whether they run or not: modifiers, types, \
+         some, and {refused} are refused. {beyond} are not applicable: they need a target newer than sm_{NEWEST_GPU}, and no GPU description has \
+         one. All forms in the table are checked as the manual says, whether they run or not: modifiers, types, \
          operands, `.version` and `.target`.\n\n\
          The test `ptx_page` of `lower` writes this page from the table that the checker reads \
          (`crates/ptx/src/isa/table.txt`): `BLESS=1 cargo nextest run -p warpwright-lower ptx_page`. It loads each \

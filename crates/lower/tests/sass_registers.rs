@@ -7,7 +7,7 @@ use sass::decode::{SassInst, SassOp, SassOperand, decode_function};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Maximum number of registers of an operand: those of a matrix of a warp, and of a warp group's sums.
+/// Maximum number of registers of an operand: a matrix of a warp, and the sums of a warp group.
 const WIDEST: [u16; 2] = [8, 128];
 /// General predicates, and as many uniform ones.
 const PREDICATES: u16 = 7;

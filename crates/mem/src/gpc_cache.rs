@@ -5,7 +5,7 @@
 //! all L1 constant caches in the GPC. Any missed data is fetched from the L2 cache."
 //!
 //! An SM's miss is looked up when SMs and memory system exchange messages. The first miss of a line passes the crossbar
-//! as the SM's own request; what others of the GPC ask for waits for its reply, and later misses are served by the cache.
+//! as the SM's own request. Requests of other SMs for the line wait for its reply; the cache serves later misses.
 //! A launch of a kernel empties the caches, as NVIDIA's launch descriptors can ask for (`INVALIDATE_INSTRUCTION_CACHE`,
 //! `INVALIDATE_SHADER_CONSTANT_CACHE` in the public headers of compute classes).
 //!
@@ -17,7 +17,7 @@ use crate::cache::{CacheCounters, CacheOutcome};
 use crate::gate::Arrival;
 use crate::packet::{Packet, Packets};
 use crate::{Cache, Request, RequestKind};
-use config::{Allocate, GpuConfig, IndexFunction, Replacement, WriteAllocate, WritePolicy};
+use config::GpuConfig;
 use kit::{Counters, Cycle, Ring};
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ struct GpcCache {
 /// A request of instructions or constants: its SM, whether it is for constants, and its token.
 type FetchId = (u16, bool, u32);
 
-/// What becomes of a request.
+/// The outcome of a look-up.
 enum Outcome {
     /// It goes to L2, as this.
     Passed(Request),
@@ -61,21 +61,7 @@ impl GpcCaches {
     /// The caches of a GPU; none if its description has none.
     pub fn new(config: &GpuConfig) -> Option<Self> {
         let keys = &config.gpc_cache;
-        let cache = config::Cache {
-            sectored: false,
-            sets: keys.sets?,
-            ways: keys.ways.unwrap_or(16),
-            line_bytes: keys.line_bytes.unwrap_or(128),
-            replacement: Replacement::Lru,
-            write: WritePolicy::ReadOnly,
-            allocate: Allocate::OnFill,
-            write_allocate: WriteAllocate::None,
-            index: IndexFunction::Linear,
-            mshr_entries: MISSES,
-            mshr_merges: MISSES,
-            miss_queue: MISSES,
-            port_bytes: 0,
-        };
+        let cache = config::Cache::read_only([keys.sets?, keys.ways.unwrap_or(16), keys.line_bytes()], MISSES);
         let empty =
             GpcCache { cache: Cache::new(&cache), waiting: Packets::default(), fetches: BTreeMap::new(), free_at: 0 };
         let sms_per_gpc = config.gpc_sms() as usize;

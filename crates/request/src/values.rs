@@ -57,7 +57,7 @@ pub fn check_size(workloads: u64, columns: u64) -> Result<(), BadRequest> {
         return Ok(());
     };
     Err(BadRequest::new(format!(
-        "{problem}\n  hint: columns are combinations of GPUs, cores, schedulers, what is varied and what changes the GPU; list fewer values"
+        "{problem}\n  hint: columns are combinations of GPUs, cores, schedulers, varied settings and changes of the GPU; list fewer values"
     )))
 }
 

@@ -31,7 +31,7 @@ pub(super) enum Method {
     Atomics { lane_bytes: u32 },
     /// Bytes per cycle and SM of all SMs, with `ctas` CTAs on each; `bytes` of a line of a CTA.
     BytesPerLine { ctas: u32, threads: u32, bytes: u32 },
-    /// Cycles of each line of one thread beyond those of a load from L2.
+    /// Cycles that each line of one thread takes longer than a load from L2.
     BeyondL2,
     /// Cycles of a whole kernel as a profiler counts them, when caches are cold.
     Profiled { ctas: u32, threads: u32, trips: u32 },

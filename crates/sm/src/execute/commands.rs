@@ -56,7 +56,7 @@ impl Commands {
         *under_way -= 1;
     }
 
-    /// Whether operations of `partition` wait for room, those of `pipe` being theirs.
+    /// Whether operations of `partition` wait for room.
     #[inline]
     pub fn is_full(&self, partition: usize) -> bool {
         self.under_way[partition % Self::PARTITIONS] == self.most

@@ -4,8 +4,8 @@
 //!
 //! - **Kept**: latencies, also of matrix operations by their size; the latches before the units, which the
 //!   operand stage fills; results that are written to their banks.
-//! - **Left out**: how many units there are, how often one takes an instruction, what matrix operations read of shared
-//!   memory, and that only so many results are written in a cycle.
+//! - **Left out**: the number of units and their initiation intervals, reads of shared memory by matrix operations, and the
+//!   limit on results written in a cycle.
 //!
 //! Stall reasons: none is of a unit. An issue latch is full only where its instruction waits for its operands.
 

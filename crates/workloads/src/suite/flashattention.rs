@@ -132,7 +132,7 @@ pub(super) fn attention(shape: &Shape, [q, k, v]: [&[f32]; 3]) -> Vec<F16> {
     out
 }
 
-/// The weights of a query's keys, relative to the greatest, and the bounds of what is computed with them.
+/// The weights of a query's keys, relative to the greatest, and the bounds of the results.
 struct Weights {
     values: Vec<f64>,
     /// Bound on their relative error in single precision.

@@ -1,7 +1,7 @@
 //! Sizes and times of the caches.
 
 use crate::spec::CoreSpec;
-use config::{Allocate, Cache, IndexFunction, Replacement, WriteAllocate, WritePolicy};
+use config::Cache;
 
 /// Lines that L1 may have requested from L2: a guess.
 const L1_MISSES: u32 = 64;
@@ -40,34 +40,14 @@ impl SubCoreCaches {
         Self {
             perfect: caches.perfect == Some(true),
             // The paper has 32 misses, as many as a sub-core can have: one of each warp.
-            l0: cache(l0, spec.sm.max_warps),
+            l0: Cache::read_only(l0, spec.sm.max_warps),
             stream_buffer_lines: caches.stream_buffer_lines.unwrap_or(8),
-            l1: cache(l1, L1_MISSES),
+            l1: Cache::read_only(l1, L1_MISSES),
             to_l1_cycles: caches.to_l1_cycles.unwrap_or(39),
             from_l1_cycles: caches.from_l1_cycles.unwrap_or(39),
-            constants: (caches.perfect_constants != Some(true)).then(|| cache(constants, spec.sm.max_warps)),
+            constants: (caches.perfect_constants != Some(true)).then(|| Cache::read_only(constants, spec.sm.max_warps)),
             constant_hold_cycles: caches.constant_hold_cycles.unwrap_or(4),
             taken_branch_cycles: caches.taken_branch_cycles.unwrap_or(3),
         }
-    }
-}
-
-/// A cache of sets, ways and bytes of a line, with `misses` lines under way at most.
-fn cache([sets, ways, line_bytes]: [u32; 3], misses: u32) -> Cache {
-    Cache {
-        sectored: false,
-        sets,
-        ways,
-        line_bytes,
-        replacement: Replacement::Lru,
-        write: WritePolicy::ReadOnly,
-        allocate: Allocate::OnFill,
-        write_allocate: WriteAllocate::None,
-        index: IndexFunction::Linear,
-        mshr_entries: misses,
-        // All that could wait for a line: warps in a sub-core, misses and prefetches at the SM.
-        mshr_merges: 4096,
-        miss_queue: misses,
-        port_bytes: line_bytes,
     }
 }
