@@ -188,6 +188,7 @@ fn damage_is_bad_input_wherever_it_is() {
         let path = folder.write("trace.wwt", &bad);
         let other = folder.path("accelsim");
         refused(&["run", &path], &["trace.wwt, byte"]);
+        refused(&["run", &path, "--core", "modern"], &["trace.wwt, byte"]);
         refused(&["trace", &path, "-o", other.to_str().unwrap(), "--format", "accelsim"], &["trace.wwt, byte"]);
         assert!(!other.exists());
     }

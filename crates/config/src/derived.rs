@@ -5,6 +5,7 @@ use crate::{
     L2, Launch, MatrixGroups, OpTiming, Replacement, Sm, Unit, WriteAllocate, WritePolicy,
 };
 use isa::{GroupWork, MatrixType, TransferKind};
+use std::ops::Range;
 
 impl GpuConfig {
     /// Peak bandwidth of all DRAM channels together, in GB/s (10^9 bytes).
@@ -31,9 +32,15 @@ impl GpuConfig {
         kernel_latency_cycles.or(kernel_latency_ns.map(of_time)).unwrap_or(0)
     }
 
-    /// SMs of a GPC, except perhaps the last one.
-    pub fn gpc_sms(&self) -> u32 {
-        self.sms_per_gpc.unwrap_or(self.sm_count).max(1)
+    /// The SMs of each GPC: as few GPCs as there can be, which have equally many, to two. An odd SM is on the last one.
+    pub fn gpcs(&self) -> Box<[Range<u32>]> {
+        let most = self.sms_per_gpc.unwrap_or(self.sm_count).max(1);
+        let count = self.sm_count.div_ceil(most);
+        // NVIDIA's GPCs are made of pairs of SMs.
+        let together = if most.is_multiple_of(2) { 2 } else { 1 };
+        let parts = self.sm_count.div_ceil(together);
+        let first = |gpc: u32| together * (gpc * (parts / count) + gpc.min(parts % count));
+        (0..count).map(|gpc| first(gpc)..first(gpc + 1).min(self.sm_count)).collect()
     }
 
     /// The core design that runs where none is chosen.
@@ -256,6 +263,25 @@ mod tests {
         // 50 MB do not divide among 192 slices.
         ("h200", 4800.0, 52224, 2048),
     ];
+
+    /// GPCs have equally many SMs, to a pair, and as many of them as NVIDIA's products have: 6 of the V100, 7 of the A100, 8 of the H100.
+    #[test]
+    fn sms_are_spread_over_gpcs() {
+        let sizes = |gpu: &str, most| {
+            let gpu = crate::GpuConfig { sms_per_gpc: most, ..crate::load(gpu).unwrap() };
+            let gpcs = gpu.gpcs();
+            assert_eq!(gpcs.iter().flat_map(Clone::clone).collect::<Vec<_>>(), (0..gpu.sm_count).collect::<Vec<_>>());
+            gpcs.iter().map(ExactSizeIterator::len).collect::<Vec<_>>()
+        };
+        let usual = |gpu: &str| sizes(gpu, crate::load(gpu).unwrap().sms_per_gpc);
+        assert_eq!(usual("v100"), [14, 14, 14, 14, 12, 12]);
+        assert_eq!(usual("a100"), [16, 16, 16, 16, 16, 14, 14]);
+        assert_eq!(usual("h100"), [18, 18, 16, 16, 16, 16, 16, 16]);
+        assert_eq!(usual("gtx480"), [15]);
+        assert_eq!(sizes("gtx480", Some(4)), [4, 4, 4, 3]);
+        assert_eq!(sizes("gtx480", Some(1)), [1; 15]);
+        assert_eq!(sizes("gtx480", Some(100)), [15]);
+    }
 
     #[test]
     fn peaks_and_capacities_are_those_of_the_data_sheets() {

@@ -225,7 +225,7 @@ keys! {
         sm_count: u32 = Int(1, 4096), "SMs";
         /// SMs that share a crossbar port and take CTAs in turn.
         sms_per_cluster: u32 = Int(1, 64), "SMs";
-        /// Optional. SMs of a GPC, which share a cache of instructions and constants (`gpc_cache`) and on which all CTAs of a thread-block cluster run; the last GPC may have fewer. All SMs if absent.
+        /// Optional. SMs of a GPC, at most, which share a cache of instructions and constants (`gpc_cache`) and on which all CTAs of a thread-block cluster run. SMs are spread over as few GPCs as possible, by pairs. All are of one GPC if absent.
         sms_per_gpc: Option<u32> = Int(1, 4096), "SMs", optional;
         /// Clock domains.
         clocks: Clocks;
@@ -282,6 +282,12 @@ keys! {
         flush_l2_between_kernels: bool = Bool, "";
         /// Whether what the host copies to the device is left in L2, as far as it fits.
         host_copies_fill_l2: bool = Bool, "";
+        /// Optional. Whether instruction caches keep their lines from kernel to kernel, for cores that empty them else. Constants are dropped in any case. False if absent.
+        keeps_code: Option<bool> = Bool, "", optional;
+        /// Optional. Bytes from a kernel's first instruction on, at most, that its launch fetches into the GPCs' caches (`gpc_cache`); none if absent.
+        prefetched_code_bytes: Option<u32> = Int(0, 16_777_216), "bytes", optional;
+        /// Optional. Whether a launch fetches a kernel's parameters into the GPCs' caches, too. False if absent.
+        prefetches_parameters: Option<bool> = Bool, "", optional;
     }
 
     /// One streaming multiprocessor.

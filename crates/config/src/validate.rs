@@ -167,7 +167,8 @@ fn instruction_caches(config: &GpuConfig, found: &mut Vec<Problem>) {
     }
 }
 
-/// A line of an SM's cache of instructions or constants must be within a line of its GPC's cache.
+/// A line of an SM's cache of instructions or constants must be within a line of its GPC's cache, and what launches fetch
+/// needs one.
 fn gpc_cache(config: &GpuConfig, found: &mut Vec<Problem>) {
     let most = config.gpc_cache.line_bytes();
     let [_, _, l1] = config.sm.instruction_caches.line_bytes();
@@ -181,6 +182,14 @@ fn gpc_cache(config: &GpuConfig, found: &mut Vec<Problem>) {
             let message = format!("is {bytes}, more than the line of the GPC's cache that it comes from ({most})");
             found.push(Problem::new(key, message).hint("raise gpc_cache.line_bytes"));
         }
+    }
+    let fetches = [
+        ("launch.prefetched_code_bytes", config.launch.prefetched_code_bytes.is_some_and(|bytes| bytes > 0)),
+        ("launch.prefetches_parameters", config.launch.prefetches_parameters == Some(true)),
+    ];
+    for (key, _) in fetches.into_iter().filter(|&(_, fetches)| fetches && config.gpc_cache.sets.is_none()) {
+        let message = "needs a cache to fetch into, and GPCs have none";
+        found.push(Problem::new(key, message).hint("give gpc_cache.sets, or leave it out"));
     }
 }
 

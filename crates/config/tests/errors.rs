@@ -115,6 +115,16 @@ fn relations_between_values_are_checked() {
             "is 128, more than the line of the GPC's cache that it comes from (64)",
         ),
         (
+            &[("[launch]", "[launch]\nprefetched_code_bytes = 512")],
+            "launch.prefetched_code_bytes",
+            "needs a cache to fetch into",
+        ),
+        (
+            &[("[launch]", "[launch]\nprefetches_parameters = true")],
+            "launch.prefetches_parameters",
+            "needs a cache to fetch into",
+        ),
+        (
             &[("[sm.shared]", "[sm.tensor]\nf16 = { latency_cycles = 9 }\n[sm.shared]")],
             "sm.tensor.f16.multiply_adds_per_cycle",
             "is missing",

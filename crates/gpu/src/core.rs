@@ -90,6 +90,11 @@ pub trait CoreKernel: Send + Sync {
     fn parameters(&self) -> Option<(u64, u64)> {
         None
     }
+
+    /// Address and bytes of its code, as far as cores fetch it through the memory system.
+    fn code(&self) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 /// One of a machine's cores, in time steps of a core cycle.
@@ -110,8 +115,9 @@ pub trait Core: Send {
     /// with [`Access::Alone`]; others get [`Access::Frozen`].
     const IN_STEP: bool = false;
 
-    /// The core fetches [parameters](CoreKernel::parameters) of its kernels through the memory system.
-    const FETCHES_PARAMETERS: bool = false;
+    /// The core fetches [code](CoreKernel::code) and [parameters](CoreKernel::parameters) of its kernels through the
+    /// memory system.
+    const FETCHES_CODE: bool = false;
 
     /// One cycle. `now` is at least [`Core::cycles`]: the core accounts for the cycles between by itself.
     ///

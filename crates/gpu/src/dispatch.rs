@@ -76,8 +76,8 @@ pub struct Dispatcher {
     waiting: VecDeque<Launched>,
     resident: Vec<Launched>,
     cores_per_cluster: usize,
-    /// Cores whose CTAs can be of one cluster of CTAs.
-    cores_per_gpc: usize,
+    /// Cores whose CTAs can be of one cluster of CTAs, for each GPC.
+    gpcs: Box<[Range<usize>]>,
     /// GPC that was served last with a cluster of CTAs, and in each of them the place of the core that was.
     last_gpc: usize,
     last_gpc_places: Box<[usize]>,
@@ -108,7 +108,7 @@ impl Dispatcher {
             waiting: VecDeque::new(),
             resident: Vec::new(),
             cores_per_cluster,
-            cores_per_gpc: clusters * cores_per_cluster,
+            gpcs: Box::new([0..clusters * cores_per_cluster]),
             last_gpc: 0,
             last_gpc_places: Box::new([clusters * cores_per_cluster - 1]),
             last_cluster: clusters - 1,
@@ -124,12 +124,13 @@ impl Dispatcher {
         self
     }
 
-    /// The same for a GPU whose GPCs have `cores` cores.
-    pub fn with_gpcs(mut self, cores: usize) -> Self {
+    /// The same for a GPU whose GPCs have the cores `gpcs`, as far as they are there.
+    pub fn with_gpcs(mut self, gpcs: impl IntoIterator<Item = Range<usize>>) -> Self {
         let all = self.last_places.len() * self.cores_per_cluster;
-        let gpcs = all.div_ceil(cores);
-        (self.cores_per_gpc, self.last_gpc) = (cores, gpcs - 1);
-        self.last_gpc_places = vec![cores - 1; gpcs].into();
+        let there = gpcs.into_iter().map(|cores| cores.start..cores.end.min(all));
+        self.gpcs = there.filter(|cores| !cores.is_empty()).collect();
+        self.last_gpc = self.gpcs.len() - 1;
+        self.last_gpc_places = self.gpcs.iter().map(|cores| cores.len() - 1).collect();
         self
     }
 
@@ -244,7 +245,7 @@ impl Dispatcher {
         mut fits: impl FnMut(usize, KernelId, usize) -> bool,
         mut place: impl FnMut(Placement, Cycle),
     ) {
-        let gpcs = self.last_gpc_places.len();
+        let gpcs = self.gpcs.len();
         for at in now + 1.. {
             let (first, mut is_served) = (self.last_gpc + 1, false);
             for gpc in (0..gpcs).map(|i| (first + i) % gpcs) {
@@ -261,7 +262,7 @@ impl Dispatcher {
                     place(Placement { core, kernel, cta }, at);
                 }
                 self.last_gpc = gpc;
-                self.last_gpc_places[gpc] = cores.last().map_or(0, |core| core % self.cores_per_gpc);
+                self.last_gpc_places[gpc] = cores.last().map_or(0, |core| core - self.gpcs[gpc].start);
                 is_served = true;
             }
             if !is_served {
@@ -272,10 +273,8 @@ impl Dispatcher {
 
     /// A core for each of `ctas` CTAs on one GPC, as many different ones as there are.
     fn cores_for(&self, gpc: usize, ctas: u64, mut fits: impl FnMut(usize, usize) -> bool) -> Option<Vec<usize>> {
-        let all = self.last_places.len() * self.cores_per_cluster;
-        let (first, next) = (gpc * self.cores_per_gpc, self.last_gpc_places[gpc] + 1);
-        let cores = (0..self.cores_per_gpc).map(|i| first + (next + i) % self.cores_per_gpc).filter(|&core| core < all);
-        let mut open: Vec<usize> = cores.collect();
+        let (cores, next) = (self.gpcs[gpc].clone(), self.last_gpc_places[gpc] + 1);
+        let mut open: Vec<usize> = (0..cores.len()).map(|i| cores.start + (next + i) % cores.len()).collect();
         let (mut found, mut each) = (Vec::new(), 0);
         while !open.is_empty() {
             each += 1;
@@ -326,7 +325,7 @@ kit::persist! {
     new struct Launched { kernel, stream, grid, cluster, left, ctas, finished, ends, ready_at }
     struct Dispatcher {
         waiting, resident, last_cluster, last_places, last_gpc, last_gpc_places, cta_ends;
-        skip timing, cores_per_cluster, cores_per_gpc
+        skip timing, cores_per_cluster, gpcs
     }
 }
 
@@ -412,7 +411,7 @@ mod tests {
     /// Four cores in two GPCs, of which core 1 has no room: clusters of two CTAs.
     #[test]
     fn a_cluster_starts_at_once_on_one_gpc() {
-        let mut d = Dispatcher::new(TIMING, 4, 1).with_gpcs(2);
+        let mut d = Dispatcher::new(TIMING, 4, 1).with_gpcs([0..2, 2..4]);
         let cluster = Some(Dim3::new(2, 1, 1));
         d.launch(KernelId(0), StreamId(0), &LaunchShape { cluster, ..shape(8) });
         d.admit(0);

@@ -250,7 +250,7 @@ impl<C: Core> Machine<C> {
         let control = Control {
             dispatcher: Dispatcher::new(timing, count / per_unit, per_unit)
                 .beginning_at(config.launch.first_cluster.unwrap_or(0) as usize)
-                .with_gpcs((config.gpc_sms() as usize).min(count)),
+                .with_gpcs(config.gpcs().iter().map(|sms| sms.start as usize..sms.end as usize)),
             cores_per_unit: per_unit,
             streams: Vec::new(),
             running: Vec::new(),

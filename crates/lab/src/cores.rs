@@ -10,7 +10,7 @@ use gpu::Machine;
 use isa::Form;
 use sm::passages::Passages;
 use sm::{
-    Auditor, CODE_BASE, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, FrontEnd, Instruments, Observer,
+    Auditor, CODE_BEHIND, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, FrontEnd, Instruments, Observer,
     Profile, ResidentKernel, Silent, Sm, WarpMask,
 };
 use std::collections::HashMap;
@@ -202,8 +202,6 @@ pub(crate) struct CodeCache {
 
 /// Programs begin at multiples of this many bytes, as CUDA's linker has functions.
 const CODE_ALIGNMENT: u64 = 128;
-/// Bytes of the module behind each program that are copied with it. Prefetchers fetch them.
-const CODE_BEHIND: u64 = 2048;
 
 impl<D: CoreDesign + 'static, O: Watch> LoadableCore for Sm<Stream, D, O> {
     type Loader = CodeCache;
@@ -217,7 +215,8 @@ impl<D: CoreDesign + 'static, O: Watch> LoadableCore for Sm<Stream, D, O> {
             let mut code = Code::new(program.clone(), spec);
             if D::FrontEnd::PLACES_CODE {
                 code.loaded_at = *end;
-                *copied = Some((CODE_BASE + program.base_address + code.loaded_at, code.bytes() + CODE_BEHIND));
+                // With what is behind it in its module, which prefetchers fetch.
+                *copied = Some((code.address(), code.bytes() + CODE_BEHIND));
                 *end += code.bytes().next_multiple_of(CODE_ALIGNMENT);
             }
             Arc::new(code)

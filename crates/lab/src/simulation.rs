@@ -26,7 +26,7 @@ use kit::text::counted;
 use kit::{Cycle, NEVER};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workloads::Form;
@@ -610,10 +610,11 @@ pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), Stri
         return Err(format!("{name} (sm_{}) has no clusters: they need sm_90", gpu.sm_version));
     }
     if clusters_at_once(gpu, shape) == 0 {
+        let most = gpu.gpcs().iter().map(Range::len).max().unwrap_or(0);
         return Err(format!(
             "a cluster of {} such CTAs does not fit on a GPC of {} of {name}",
             shape.cluster_ctas(),
-            counted(gpu.gpc_sms().into(), "SM")
+            counted(most as u64, "SM")
         ));
     }
     Ok(())
@@ -622,9 +623,7 @@ pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), Stri
 /// Clusters of `shape` that a GPU can hold at a time; without clusters, CTAs.
 pub fn clusters_at_once(gpu: &GpuConfig, shape: &LaunchShape) -> u64 {
     let (per_sm, size) = (u64::from(sm::occupancy(&gpu.sm, shape).ctas_per_sm), shape.cluster_ctas().max(1));
-    let (sms, per_gpc) = (u64::from(gpu.sm_count), u64::from(gpu.gpc_sms()));
-    let on = |sms: u64| sms * per_sm / size;
-    sms / per_gpc * on(per_gpc) + on(sms % per_gpc)
+    gpu.gpcs().iter().map(|sms| sms.len() as u64 * per_sm / size).sum()
 }
 
 /// Calls the monitor at intervals and checks the limit on cycles.

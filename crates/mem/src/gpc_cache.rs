@@ -6,20 +6,32 @@
 //!
 //! An SM's miss is looked up when SMs and memory system exchange messages. The first miss of a line passes the crossbar
 //! as the SM's own request. Requests of other SMs for the line wait for its reply; the cache serves later misses.
-//! A launch of a kernel empties the caches, as NVIDIA's launch descriptors can ask for (`INVALIDATE_INSTRUCTION_CACHE`,
-//! `INVALIDATE_SHADER_CONSTANT_CACHE` in the public headers of compute classes).
+//!
+//! **Launches.** NVIDIA publishes the fields of the descriptors by which kernels are launched (open-gpu-doc,
+//! `classes/compute/cl*qmd.h`). One that CUDA wrote for an empty kernel on an RTX 3070 (driver 580.95.05, in the comments
+//! of a public program that launches kernels without CUDA) sets `INVALIDATE_SHADER_DATA_CACHE` and
+//! `CONSTANT_BUFFER_INVALIDATE(0)`, the buffer of parameters; `INVALIDATE_INSTRUCTION_CACHE` and
+//! `INVALIDATE_SHADER_CONSTANT_CACHE` are clear. Mesa's and tinygrad's drivers leave instructions, too. So code stays
+//! (`launch.keeps_code`). From Turing on a descriptor also names code that is fetched at the launch
+//! (`PROGRAM_PREFETCH_ADDR`, `_SIZE` and `_TYPE_PREFETCH_LAUNCH`): `launch.prefetched_code_bytes`. From Ampere on buffers
+//! of constants are fetched before or after (`CONSTANT_BUFFER_PREFETCH_POST`, clear in that descriptor, then `_PRE`):
+//! `launch.prefetches_parameters`.
 //!
 //! - D-GC1: of SMs that miss the same line in one window, the one with the lowest number fetches it.
 //! - D-GC2: the cache looks up any number of requests at a time; its replies pass one port.
 //! - D-GC3: look-ups cost no energy.
+//! - D-GC4: all constants go at a launch, since kernels have the same addresses for theirs, not only parameters.
+//! - D-GC5: code that a launch fetches is there before the first CTA, and costs no bandwidth of L2. That it goes to these
+//!   caches is a guess.
 
 use crate::cache::{CacheCounters, CacheOutcome};
 use crate::gate::Arrival;
 use crate::packet::{Packet, Packets};
-use crate::{Cache, Request, RequestKind};
+use crate::{CODE, Cache, Request, RequestKind};
 use config::GpuConfig;
 use kit::{Counters, Cycle, Ring};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// All lines that a cache may be waiting for: more than a GPC's SMs ask for at a time.
 const MISSES: u32 = 4096;
@@ -28,9 +40,16 @@ const MISSES: u32 = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct GpcCaches {
     caches: Box<[GpcCache]>,
-    sms_per_gpc: usize,
+    /// The GPC of each SM.
+    gpc_of: Box<[u16]>,
     latency: Cycle,
     bytes_per_cycle: u32,
+    line_bytes: u32,
+    /// Addresses whose lines stay at a launch.
+    kept: Range<u64>,
+    /// Bytes of code that a launch fetches, at most.
+    prefetched: u64,
+    prefetches_parameters: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -64,12 +83,16 @@ impl GpcCaches {
         let cache = config::Cache::read_only([keys.sets?, keys.ways.unwrap_or(16), keys.line_bytes()], MISSES);
         let empty =
             GpcCache { cache: Cache::new(&cache), waiting: Packets::default(), fetches: BTreeMap::new(), free_at: 0 };
-        let sms_per_gpc = config.gpc_sms() as usize;
+        let gpcs = config.gpcs();
         Some(Self {
-            caches: vec![empty; (config.sm_count as usize).div_ceil(sms_per_gpc)].into(),
-            sms_per_gpc,
+            caches: vec![empty; gpcs.len()].into(),
+            gpc_of: (0_u16..).zip(&gpcs).flat_map(|(gpc, sms)| sms.clone().map(move |_| gpc)).collect(),
             latency: keys.latency_cycles.unwrap_or(62).into(),
             bytes_per_cycle: keys.bytes_per_cycle.unwrap_or(128),
+            line_bytes: keys.line_bytes(),
+            kept: if config.launch.keeps_code == Some(true) { CODE } else { 0..0 },
+            prefetched: config.launch.prefetched_code_bytes.unwrap_or(0).into(),
+            prefetches_parameters: config.launch.prefetches_parameters == Some(true),
         })
     }
 
@@ -89,7 +112,7 @@ impl GpcCaches {
                 continue;
             }
             let (latency, bytes_per_cycle) = (self.latency, self.bytes_per_cycle);
-            let cache = &mut self.caches[usize::from(sm) / self.sms_per_gpc];
+            let cache = &mut self.caches[usize::from(self.gpc_of[usize::from(sm)])];
             let packet = Packet { request, sm, parts_left: 0, since };
             match cache.look_up(packet, (since + latency).max(first), bytes_per_cycle) {
                 Outcome::Passed(fetch) => {
@@ -114,13 +137,30 @@ impl GpcCaches {
         if !is_fetch(&packet.request) {
             return false;
         }
-        let cache = &mut self.caches[usize::from(packet.sm) / self.sms_per_gpc];
+        let cache = &mut self.caches[usize::from(self.gpc_of[usize::from(packet.sm)])];
         cache.receive(packet, from, self.bytes_per_cycle, arrived)
     }
 
-    /// Drops all lines that are not under way.
-    pub fn invalidate(&mut self) {
-        self.caches.iter_mut().for_each(|cache| cache.cache.invalidate());
+    /// Drops lines that a launch does not keep and that are not under way.
+    pub fn begin_launch(&mut self) {
+        self.caches.iter_mut().for_each(|cache| cache.cache.keep_only(self.kept.clone()));
+    }
+
+    /// Puts the lines of `bytes` of code from `address` on into all caches, as far as a launch fetches them.
+    pub fn prefetch_code(&mut self, address: u64, bytes: u64) {
+        self.prefetch(address, bytes.min(self.prefetched));
+    }
+
+    /// The same of a launch's parameters.
+    pub fn prefetch_parameters(&mut self, address: u64, bytes: u64) {
+        self.prefetch(address, if self.prefetches_parameters { bytes } else { 0 });
+    }
+
+    fn prefetch(&mut self, address: u64, bytes: u64) {
+        let first = address - address % u64::from(self.line_bytes);
+        for line in (first..address + bytes).step_by(self.line_bytes as usize) {
+            self.caches.iter_mut().for_each(|cache| cache.cache.preload(line, self.line_bytes));
+        }
     }
 
     /// Whether no request waits for a line.
@@ -204,5 +244,5 @@ fn id_of(sm: u16, request: &Request) -> FetchId {
 
 kit::persist! {
     struct GpcCache { cache, waiting, fetches, free_at }
-    struct GpcCaches { caches; skip sms_per_gpc, latency, bytes_per_cycle }
+    struct GpcCaches { caches; skip gpc_of, latency, bytes_per_cycle, line_bytes, kept, prefetched, prefetches_parameters }
 }

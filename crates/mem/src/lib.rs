@@ -91,3 +91,6 @@ pub use level::{Level, Levels};
 pub use partition::PartitionCounters;
 pub use port::{Drain, Port, Request, RequestKind};
 pub use system::{AnswerCounters, ByPart, MemoryCounters, MemorySystem};
+
+/// Addresses of code for the caches, which no data have. Constant banks follow.
+pub const CODE: std::ops::Range<u64> = 1 << 43..1 << 44;

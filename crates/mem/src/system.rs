@@ -290,9 +290,20 @@ impl MemorySystem {
         }
     }
 
-    /// A kernel is launched: the GPCs' caches of instructions and constants are empty.
+    /// A kernel is launched: the GPCs' caches lose constants, and code unless the description says that it stays.
     pub fn empty_gpc_caches(&mut self) {
-        get(&mut self.replies).gpc_caches.iter_mut().for_each(GpcCaches::invalidate);
+        get(&mut self.replies).gpc_caches.iter_mut().for_each(GpcCaches::begin_launch);
+    }
+
+    /// The launch of a kernel whose code is `bytes` from `address` on fetches it into the GPCs' caches.
+    pub fn prefetch_code(&mut self, address: u64, bytes: u64) {
+        get(&mut self.replies).gpc_caches.iter_mut().for_each(|caches| caches.prefetch_code(address, bytes));
+    }
+
+    /// A launch writes `bytes` of parameters from `address` on, through L2, and may fetch them into the GPCs' caches.
+    pub fn write_parameters(&mut self, address: u64, bytes: u64) {
+        self.copy_to_device(address, bytes);
+        get(&mut self.replies).gpc_caches.iter_mut().for_each(|caches| caches.prefetch_parameters(address, bytes));
     }
 
     /// Bytes of the L2.

@@ -219,6 +219,9 @@ impl ProfiledAs {
                 ("launch.flush_l2_between_kernels", "true".into()),
                 ("launch.host_copies_fill_l2", "false".into()),
             ]);
+            if gpu.launch.keeps_code == Some(true) {
+                settings.push(("launch.keeps_code", "false".into()));
+            }
         }
         settings
     }
@@ -594,7 +597,8 @@ mod tests {
         ];
         assert_eq!(of("gv100", "nvprof"), [&alone[..], &[counted("5000")]].concat());
         assert_eq!(of("gv100", "usual"), of("gv100", "nvprof"));
-        assert_eq!(of("h100", "ncu"), [&alone[..], &[counted("2000")], &cold].concat());
+        let code_too = [("launch.keeps_code", "false".to_owned())];
+        assert_eq!(of("h100", "ncu"), [&alone[..], &[counted("2000")], &cold, &code_too].concat());
         assert_eq!(of("h100", "usual"), of("h100", "ncu"));
         // Without a figure of its own: the latency of the description.
         let latency = config::load("rtx2060s").unwrap().kernel_latency_cycles().to_string();

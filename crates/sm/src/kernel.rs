@@ -13,7 +13,10 @@ use mem::coalesce::LocalLayout;
 use std::sync::Arc;
 
 /// Where constant banks are for the caches.
-pub(crate) const CONSTANT_BASE: u64 = 1 << 44;
+pub(crate) const CONSTANT_BASE: u64 = mem::CODE.end;
+/// Bytes of memory behind a program that are fetched with it: an empty kernel's launch descriptor (see `mem`'s cache of a
+/// GPC) has a prefetch of nine times 256 bytes.
+pub const CODE_BEHIND: u64 = 2048;
 /// Units whose instructions end at no time that a compiler knows.
 const VARIABLE_LATENCY: [Option<Unit>; 3] = [Some(Unit::Mem), Some(Unit::Sfu), Some(Unit::Texture)];
 
@@ -25,7 +28,7 @@ pub struct Code {
     /// Record of an execution of each instruction when it is decoded.
     templates: Box<[Entry]>,
     registers: Box<[RegId]>,
-    /// Where it lies in memory, for front ends that fetch it from there: after [`CODE_BASE`](crate::CODE_BASE).
+    /// Where it lies in memory, for front ends that fetch it from there: after the start of [`mem::CODE`].
     pub loaded_at: u64,
     /// Constant operands of the instructions of fixed latency; empty if there are none.
     constants: Box<[Option<ConstantOperand>]>,
@@ -118,6 +121,11 @@ impl Code {
         &self.templates[pc.index()]
     }
 
+    /// Where its first instruction is, for front ends that fetch it from memory.
+    pub fn address(&self) -> u64 {
+        mem::CODE.start + self.program.base_address + self.loaded_at
+    }
+
     /// The bytes of its instructions in memory.
     pub fn bytes(&self) -> u64 {
         self.templates.len() as u64 * u64::from(self.program.inst_bytes)
@@ -157,6 +165,10 @@ impl CoreKernel for ResidentKernel {
         let offsets = self.code.constants.iter().flatten().filter(|constant| constant.bank == 0);
         let last = offsets.map(|constant| u64::from(constant.offset)).max()?;
         Some((CONSTANT_BASE, (last + 4).next_multiple_of(128)))
+    }
+
+    fn code(&self) -> Option<(u64, u64)> {
+        Some((self.code.address(), self.code.bytes() + CODE_BEHIND))
     }
 }
 

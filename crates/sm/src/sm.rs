@@ -101,7 +101,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
 
     /// Each of four caches makes one request, one access bypasses them, and the copy engine makes one.
     const MOST_REQUESTS: usize = 6;
-    const FETCHES_PARAMETERS: bool = <D::FrontEnd as FrontEnd<MaskOf<D>>>::LOOKS_UP_CONSTANTS;
+    const FETCHES_CODE: bool = <D::FrontEnd as FrontEnd<MaskOf<D>>>::PLACES_CODE;
 
     /// Back to front: a stage finds room that the one after it made in this cycle.
     #[inline]

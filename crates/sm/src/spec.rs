@@ -157,6 +157,8 @@ pub struct CoreSpec {
     pub outbox_packets: u32,
     /// Latency, initiation interval and unit of each class.
     pub timing: OpTable,
+    /// Instruction caches keep their lines from kernel to kernel.
+    pub keeps_code: bool,
     /// Choices of behaviour.
     pub options: CoreOptions,
     /// Parts into which latches, collectors and register banks are split: the schedulers in the

@@ -214,16 +214,20 @@ fn a_miss_hands_over_to_the_youngest_warp_which_runs_to_its_end() {
 
 /// CTAs of which an SM holds one at a time.
 #[test]
-fn caches_are_empty_when_a_kernel_begins() {
-    let lines: Vec<_> = stream(6).collect();
-    let requests = |launches: &[u32]| {
-        let mut bench = bench(&lines);
+fn caches_lose_constants_when_a_kernel_begins_and_code_unless_it_is_kept() {
+    let code: Vec<_> = stream(6).collect();
+    let with_constant: Vec<_> = stream(6).map(|line| line.constant(0)).collect();
+    let requests = |lines: &[Line], keeps_code, launches: &[u32]| {
+        let mut bench = bench(lines).gpu(|gpu| gpu.launch.keeps_code = keeps_code);
         (bench.ctas, bench.shared_bytes) = (4, bench.gpu.sm.max_shared_bytes_per_cta);
         bench.more_launches = launches.to_vec();
         bench.run_design::<Streams<0>, _>(&(), Timeline::default()).sm.counters().requests
     };
-    assert_eq!(requests(&[]), 1, "the CTAs of one launch");
-    assert_eq!(requests(&[bench(&lines).gpu.sm.max_shared_bytes_per_cta]), 4, "two launches in turn");
+    let in_turn = [bench(&code).gpu.sm.max_shared_bytes_per_cta];
+    assert_eq!(requests(&code, None, &[]), 1, "the CTAs of one launch");
+    assert_eq!(requests(&code, None, &in_turn), 4, "two launches in turn");
+    assert_eq!(requests(&code, Some(true), &in_turn), 1);
+    assert_eq!([None, Some(true)].map(|keeps| requests(&with_constant, keeps, &in_turn)), [8, 5]);
 }
 
 /// A cache of constant operands of one line, which two constants of different lines take turns in.

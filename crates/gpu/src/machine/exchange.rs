@@ -203,9 +203,13 @@ impl<C: Core> Control<C> {
             let (world, mut memory) = (read(&floor.world), write(&floor.memory));
             memory.empty_gpc_caches();
             for (kernel, ready) in begun {
-                // The launch writes them through L2.
-                let parameters = world.1[kernel.index()].parameters().filter(|_| C::FETCHES_PARAMETERS);
-                parameters.into_iter().for_each(|(address, bytes)| memory.copy_to_device(address, bytes));
+                let loaded = Some(&world.1[kernel.index()]).filter(|_| C::FETCHES_CODE);
+                if let Some((address, bytes)) = loaded.and_then(C::Kernel::parameters) {
+                    memory.write_parameters(address, bytes);
+                }
+                if let Some((address, bytes)) = loaded.and_then(C::Kernel::code) {
+                    memory.prefetch_code(address, bytes);
+                }
                 let stream = self.streams[kernel.index()];
                 self.running.push(Running { kernel, stream, start: now, ready, before: before.clone() });
             }

@@ -22,6 +22,7 @@ use crate::{Level, Request, RequestKind};
 use config::Allocate;
 use kit::{Cycle, Ring};
 use mshr::{MshrFull, Mshrs};
+use std::ops::Range;
 use tags::{Atoms, Evicted, NO_LINE, Probe, Tags, Written, sectors_of};
 
 pub use mshr::Waiter;
@@ -627,13 +628,18 @@ impl Cache {
     /// Drops dirty lines. Nothing is sent to the next level: like GPGPU-Sim, which does the same
     /// between kernels, this costs no time.
     pub fn flush(&mut self) {
-        self.tags.clear(true);
+        self.tags.drop_dirty();
         self.changes += 1;
     }
 
     /// Drops all lines that are not under way.
     pub fn invalidate(&mut self) {
-        self.tags.clear(false);
+        self.keep_only(0..0);
+    }
+
+    /// Drops all lines outside the addresses `kept` that are not under way.
+    pub fn keep_only(&mut self, kept: Range<u64>) {
+        self.tags.keep_only(&kept);
         self.changes += 1;
     }
 

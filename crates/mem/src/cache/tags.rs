@@ -9,6 +9,7 @@ use super::replacement::{Place, Replacement};
 use crate::dram::AddressMap;
 use config::Allocate;
 use kit::bits::set_bits;
+use std::ops::Range;
 
 /// Sectors (atoms) of a line as a bit mask; a line that is not sectored has one atom.
 pub(super) type Atoms = u8;
@@ -400,11 +401,21 @@ impl Tags {
         }
     }
 
-    /// Drops everything that is not under way: dirty lines only, or all.
-    pub fn clear(&mut self, dirty_only: bool) {
+    /// Drops dirty lines, but for sectors that are under way.
+    pub fn drop_dirty(&mut self) {
+        self.drop_lines(|line| line.modified != 0);
+    }
+
+    /// Drops lines outside the addresses `kept`, but for sectors that are under way.
+    pub fn keep_only(&mut self, kept: &Range<u64>) {
+        let shift = self.line_shift;
+        self.drop_lines(|line| !kept.contains(&(line.block << shift)));
+    }
+
+    fn drop_lines(&mut self, goes: impl Fn(&Line) -> bool) {
         for id in 0..self.lines.len() as u32 {
             let line = &self.lines[id as usize];
-            if line.place != Place::Free && (line.modified != 0 || !dirty_only) {
+            if line.place != Place::Free && goes(line) {
                 self.drop_atoms(id, self.all_atoms);
             }
         }
@@ -472,7 +483,7 @@ mod tests {
         tags.fill(id, 1);
     }
 
-    fn there(tags: &Tags, blocks: std::ops::Range<u64>) -> Vec<u64> {
+    fn there(tags: &Tags, blocks: Range<u64>) -> Vec<u64> {
         blocks.filter(|&b| matches!(tags.probe(b, b << 7, 1, false), Probe::Hit(_))).collect()
     }
 
@@ -559,9 +570,11 @@ mod tests {
         bring(&mut tags, 1);
         tags.write(0, 1, Written { sectors: 1, bytes: 1 });
         let (pending, _) = tags.allocate(2, 0, 1);
-        tags.clear(true);
+        tags.drop_dirty();
         assert_eq!(there(&tags, 0..3), [1]);
-        tags.clear(false);
+        tags.keep_only(&(1 << tags.line_shift()..2 << tags.line_shift()));
+        assert_eq!(there(&tags, 0..3), [1]);
+        tags.keep_only(&(0..0));
         assert_eq!(there(&tags, 0..3), Vec::<u64>::new());
         assert_eq!(tags.probe(2, 0, 1, false), Probe::Reserved(pending));
         assert_eq!(tags.dirty_lines(), 0);

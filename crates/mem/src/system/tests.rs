@@ -623,3 +623,35 @@ fn a_gpc_has_the_lines_of_its_kernel() {
     system.system.empty_gpc_caches();
     assert_eq!(latency(1, 3000, &mut system), miss);
 }
+
+#[test]
+fn launches_keep_and_fetch_code_where_the_description_says_so() {
+    let mut config = gpu_with_gpc_caches();
+    (config.launch.keeps_code, config.launch.prefetched_code_bytes) = (Some(true), Some(512));
+    config.launch.prefetches_parameters = Some(true);
+    let (mut system, mut ports) = (InStep::new(&config), ports(&config));
+    let (code, constant) = (crate::CODE.start + 0x1_0000, crate::CODE.end);
+    for address in [code, constant] {
+        system.system.copy_to_device(address, 4096);
+    }
+    let mut now = 0;
+    let mut hits = |address: u64, system: &mut InStep| {
+        now += 1000;
+        ports[1].outbox.push_back((now, line_of_code(address, 7)));
+        drain(system, &mut ports)[0].1 - now == 20 + 1
+    };
+    assert!(!hits(code, &mut system) && !hits(constant, &mut system));
+    assert!(hits(code, &mut system) && hits(constant, &mut system));
+    system.system.empty_gpc_caches();
+    assert!(hits(code, &mut system) && !hits(constant, &mut system));
+    // From the middle of a line on; no more than 512 bytes.
+    system.system.prefetch_code(code + 1024 + 64, 4096);
+    assert_eq!(
+        [1, 2, 3, 4, 5].map(|quarter| hits(code + quarter * 512, &mut system)),
+        [false, true, true, false, false]
+    );
+    system.system.prefetch_code(code + 3072, 1);
+    assert!(hits(code + 3072, &mut system) && !hits(code + 3072 + 128, &mut system));
+    system.system.write_parameters(constant + 1024, 256);
+    assert_eq!([1024, 1152, 1280].map(|offset| hits(constant + offset, &mut system)), [true, true, false]);
+}

@@ -28,9 +28,6 @@ use kit::persist::{Archive, Mismatch};
 use mem::cache::CacheCounters;
 use mem::{Request, RequestKind};
 
-/// Where code is for the caches.
-pub const CODE_BASE: u64 = 1 << 43;
-
 /// How instructions come to decode. As a [`Client`] of the SM's port it sends the misses of its instruction caches, if
 /// it has any.
 pub trait FrontEnd<M: WarpMask>: Client + Send {
@@ -155,7 +152,7 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
         let code = &self.tick.kernels[self.state.warps.kernel[warp.index()].index()].code;
         let program = &code.program;
         Request {
-            address: program.address(pc) + code.loaded_at + CODE_BASE,
+            address: code.address() + program.address(pc) - program.base_address,
             bytes: program.inst_bytes,
             kind: RequestKind::Instruction,
             local: false,

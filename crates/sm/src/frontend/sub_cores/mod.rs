@@ -18,7 +18,8 @@
 //!   5.1.1). After a miss the sub-core issues nothing for four cycles; then other warps may, and this one when its line
 //!   has come, 79 cycles after the miss if L1 had it.
 //! - **Path.** Of all sub-cores together one request and one reply enter in a cycle.
-//! - **Kernel start.** All caches are empty when a kernel comes to an SM without CTAs.
+//! - **Kernel start.** Caches of constants are empty when a kernel comes to an SM without CTAs; caches of code, too, unless
+//!   `launch.keeps_code` says that they keep it ([`mem`] says by which source).
 //! - **Taken branch** ([`config::BranchFetch::SequentialFlush`]): its issue flushes the buffer, and the right path is
 //!   fetched from the next cycle on. On L0 hits the next instruction issues three cycles after the branch: fetch, decode,
 //!   issue. No source measures it, so a description may say more.
@@ -63,6 +64,7 @@ use kit::{Counters, Cycle, NEVER};
 use mem::Request;
 use mem::cache::CacheCounters;
 use shared::{SharedCache, of_token};
+use std::ops::Range;
 use sub_core::SubCore;
 
 /// The sub-cores' fetch stages and the cache that they share.
@@ -75,6 +77,8 @@ pub struct SubCoreFetch<M: WarpMask = u64> {
     /// Warps that an instruction has been fetched for, one of each sub-core at most.
     fetched: M,
     last_kernel: Option<KernelId>,
+    /// Addresses whose lines stay at the start of a kernel.
+    kept: Range<u64>,
     /// The next cycle in which a stream goes on, a sub-core's hold ends, or a request or reply reaches the end of the path
     /// to the shared cache.
     due: Cycle,
@@ -92,6 +96,7 @@ impl<M: WarpMask> SubCoreFetch<M> {
             refetch_cycles: caches.taken_branch_cycles.saturating_sub(2).max(1).into(),
             fetched: M::NONE,
             last_kernel: None,
+            kept: if caches.keep_code { mem::CODE } else { 0..0 },
             due: NEVER,
         }
     }
@@ -192,15 +197,17 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
     fn catch_up(&mut self, now: Cycle) {
         let Self { sub_cores, shared, .. } = self;
         shared.catch_up(now);
-        while let Some((core, reply)) = now.checked_sub(1).and_then(|last| shared.take_reply(last)) {
+        let Some(last) = now.checked_sub(1) else { return };
+        // A warp can await one only where a fault elsewhere has stopped the machine before this SM's tick.
+        while let Some((core, reply)) = shared.take_reply_if(last, |core, id| !sub_cores[core].awaits(id)) {
             sub_cores[core].receive_prefetched(reply);
         }
     }
 
     fn prepare_kernel(&mut self, kernel: KernelId, alone: bool) {
         if self.last_kernel.replace(kernel) != Some(kernel) && alone {
-            self.sub_cores.iter_mut().for_each(SubCore::invalidate);
-            self.shared.invalidate();
+            self.sub_cores.iter_mut().for_each(|core| core.keep_only(&self.kept));
+            self.shared.keep_only(&self.kept);
         }
     }
 
@@ -289,7 +296,7 @@ impl<M: WarpMask> FrontEnd<M> for SubCoreFetch<M> {
     }
 
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
-        let Self { sub_cores, shared, refetch_cycles: _, fetched, last_kernel, due } = self;
+        let Self { sub_cores, shared, refetch_cycles: _, fetched, last_kernel, kept: _, due } = self;
         sub_cores.persist(archive)?;
         shared.persist(archive)?;
         fetched.persist(archive)?;

@@ -7,6 +7,7 @@ use kit::{Cycle, NEVER};
 use mem::cache::{CacheCounters, CacheOutcome};
 use mem::{Cache, Level, Request, RequestKind};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// The cache with its two queues.
 #[derive(Debug)]
@@ -115,9 +116,16 @@ impl SharedCache {
 
     /// Takes a reply that is at its sub-core: the sub-core and the request's id.
     pub fn take_reply(&mut self, now: Cycle) -> Option<(usize, u32)> {
-        let token = self.replies.front().filter(|reply| reply.0 <= now)?.1;
-        self.replies.pop_front();
-        Some(of_token(token))
+        self.take_reply_if(now, |_, _| true)
+    }
+
+    /// The same if `takes` says so of its sub-core and id.
+    pub fn take_reply_if(&mut self, now: Cycle, takes: impl Fn(usize, u32) -> bool) -> Option<(usize, u32)> {
+        let (core, id) = of_token(self.replies.front().filter(|reply| reply.0 <= now)?.1);
+        takes(core, id).then(|| {
+            self.replies.pop_front();
+            (core, id)
+        })
     }
 
     /// The next cycle after `now` in which something comes by time that a warp waits for, as `is_awaited` says of its token,
@@ -153,8 +161,9 @@ impl SharedCache {
         (self.is_refused, self.served) = (false, 0);
     }
 
-    pub fn invalidate(&mut self) {
-        self.l1.invalidate();
+    /// Drops lines outside the addresses `kept` that are not under way.
+    pub fn keep_only(&mut self, kept: &Range<u64>) {
+        self.l1.keep_only(kept.clone());
         self.served = 0;
     }
 

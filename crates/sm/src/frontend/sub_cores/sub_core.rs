@@ -11,6 +11,7 @@ use isa::WarpSlot;
 use kit::Cycle;
 use mem::Cache;
 use mem::cache::{CacheCounters, CacheOutcome};
+use std::ops::Range;
 
 /// A sub-core.
 #[derive(Debug)]
@@ -178,9 +179,9 @@ impl<M: WarpMask> SubCore<M> {
         }
     }
 
-    /// Drops what the caches hold; lines under way are dropped when they come.
-    pub fn invalidate(&mut self) {
-        self.l0.iter_mut().for_each(Cache::invalidate);
+    /// Drops what the caches hold outside the addresses `kept`; lines under way are dropped when they come.
+    pub fn keep_only(&mut self, kept: &Range<u64>) {
+        self.l0.iter_mut().for_each(|l0| l0.keep_only(kept.clone()));
         self.last_line = None;
         self.stream.clear();
         self.constants.invalidate();
