@@ -1,5 +1,6 @@
 //! Checks that the processor has the instruction sets that a program or library was compiled for
-//! (`.cargo/config.toml`). The command and `libcuda` each have the file as a module.
+//! (`.cargo/config.toml`). The command, `libcuda`, the auditing library and this crate, which all other libraries
+//! contain, each have the file as a module.
 //!
 //! Without the check, the first missing instruction would end the program. It runs when the program or library is
 //! loaded and must not need these sets itself: it compares masks, and calls only the standard library, which is compiled
@@ -7,6 +8,7 @@
 #![allow(unsafe_code, reason = "CPUID")]
 
 use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::hint::black_box;
 use std::io::{Write as _, stderr};
 use std::process::exit;
 
@@ -52,7 +54,8 @@ static AT_LOAD: extern "C" fn() = check;
 extern "C" fn check() {
     let found = registers();
     if !is_enough(found) {
-        refuse(found);
+        let [basic, extended, amd] = found;
+        refuse(basic, extended, amd);
     }
 }
 
@@ -69,29 +72,44 @@ fn registers() -> [u32; 3] {
 }
 
 #[inline(always)]
-const fn is_enough([basic, extended, amd]: [u32; 3]) -> bool {
-    (NEEDED[0] & !basic) | (NEEDED[1] & !extended) | (NEEDED[2] & !amd) == 0
+fn is_enough([basic, extended, amd]: [u32; 3]) -> bool {
+    has(basic, NEEDED[0]) && has(extended, NEEDED[1]) && has(amd, NEEDED[2])
 }
 
-/// Reports the missing instruction sets. Formats no text: the formatting code may use them.
+/// Whether `found` has all `bits`. The compiler must not know what is compared: it would take an instruction of BMI.
+#[inline(always)]
+fn has(found: u32, bits: u32) -> bool {
+    black_box(found & bits) == bits
+}
+
+/// Reports the missing instruction sets. Formats no text, and copies nothing larger than a register: the compiler would
+/// take vector instructions.
 #[cold]
 #[inline(never)]
-fn refuse([basic, extended, amd]: [u32; 3]) -> ! {
-    let print = |text: &str| {
-        // Nobody reads it if standard error is closed.
-        let _ = stderr().write_all(text.as_bytes());
-    };
+fn refuse(basic: u32, extended: u32, amd: u32) -> ! {
     print("error: this processor lacks instructions that this build of warpwright uses:");
-    for (rows, found) in [(BASIC, basic), (SYSTEM, basic), (EXTENDED, extended), (AMD, amd)] {
-        for (name, bits) in rows {
-            if found & bits != *bits {
-                print(" ");
-                print(name);
-            }
-        }
-    }
+    print_missing(BASIC, basic);
+    print_missing(SYSTEM, basic);
+    print_missing(EXTENDED, extended);
+    print_missing(AMD, amd);
     print("\n  hint: build it for any x86-64 processor: RUSTFLAGS=\"\" cargo build --release --locked\n");
     exit(2)
+}
+
+#[inline(never)]
+fn print_missing(rows: &'static [Row], found: u32) {
+    for (name, bits) in rows {
+        if !has(found, *bits) {
+            print(" ");
+            print(name);
+        }
+    }
+}
+
+#[inline(never)]
+fn print(text: &str) {
+    // Nobody reads it if standard error is closed.
+    let _ = stderr().write_all(text.as_bytes());
 }
 
 #[cfg(test)]

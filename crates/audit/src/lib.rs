@@ -10,6 +10,7 @@
 //! - `stand_ins`: for which names and paths there is a library of ours.
 //! - `mapped`: files in memory.
 //! - `object`: an object as the loader has mapped it.
+//! - `processor`: the check of the processor at load.
 //! - `replace`: jumps over the functions of NVIDIA's runtime.
 //!
 //! Programs and libraries, loaded at the start or later, all come by here before any of their code runs. Their
@@ -29,6 +30,9 @@
 
 mod mapped;
 mod object;
+#[cfg(target_arch = "x86_64")]
+#[path = "../../cabi/processor.rs"]
+mod processor;
 mod replace;
 mod stand_ins;
 

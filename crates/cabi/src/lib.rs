@@ -1,4 +1,5 @@
-//! What our libraries with a C interface over the driver share: memory of the program, and how the driver is found.
+//! What our libraries with a C interface over the driver share: memory of the program, how the driver is found, and the
+//! check of the processor at load.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "this crate is a boundary to C")]
 #![allow(non_snake_case, reason = "functions of the driver have their names")]
@@ -6,4 +7,7 @@
 
 pub mod address;
 pub mod driver;
+#[cfg(target_arch = "x86_64")]
+#[path = "../processor.rs"]
+mod processor;
 pub mod stand_in;
