@@ -37,6 +37,18 @@ struct Page {
     /// Samples that have changed since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stale: Vec<String>,
+    /// Tables that `tools/figures` writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    table: Vec<Table>,
+}
+
+/// A table of a page: how its first line begins, and which figure each cell has.
+#[derive(Clone, Deserialize, Serialize)]
+struct Table {
+    head: String,
+    cells: String,
+    columns: Vec<String>,
+    rows: Vec<String>,
 }
 
 /// The start of the line in which a page states the commit of its figures.
@@ -141,6 +153,17 @@ fn every_sample_and_page_is_known() {
         for name in page.samples.iter().chain(&page.stale) {
             assert!(figures.sample.iter().any(|sample| sample.name == *name), "{}: {name}", page.name);
         }
+        let text = fs::read_to_string(root().join(format!("docs/{}.md", page.name))).unwrap();
+        for table in &page.table {
+            let found: Vec<&str> = text.split('\n').skip_while(|line| !line.starts_with(&table.head)).collect();
+            let rows: Vec<&str> = found.iter().map_while(|line| line.strip_prefix("| ")).skip(1).collect();
+            for row in &table.rows {
+                let (label, _) = row.split_once(": ").unwrap();
+                let cells = rows.iter().find_map(|line| line.strip_prefix(label)?.strip_prefix(" | "));
+                let cells = cells.unwrap_or_else(|| panic!("docs/{}.md has no row {label}", page.name));
+                assert_eq!(cells.matches('|').count(), table.columns.len(), "docs/{}.md: {label}", page.name);
+            }
+        }
     }
     for sample in &figures.sample {
         assert!(figures.page.iter().any(|page| page.samples.contains(&sample.name)), "no page of {}", sample.name);
@@ -157,6 +180,7 @@ fn a_page_says_of_which_commit_its_figures_are() {
         samples: vec!["inorder".into()],
         energy: false,
         stale: Vec::new(),
+        table: Vec::new(),
     };
     let bare = "# X\n\nFirst.\n\nSecond.\n";
     assert!(!page.is_said_in(bare));
