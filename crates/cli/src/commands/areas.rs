@@ -35,8 +35,11 @@ pub fn areas(name: &str, experiment: &Experiment, options: &Options) -> Result<(
         let command = styled(FAINT, format!("$ warpwright list {part}"));
         text += &format!("\n{command}\n{areas}");
         let plain = anstream::adapter::strip_str(&areas).to_string();
-        let body = format!("<pre>$ warpwright list {}\n{}</pre>\n", html::escaped(part), html::escaped(&plain));
-        sections.push(Section { id: format!("part{}", sections.len() + 1), title: "Areas".into(), body });
+        let (part, plain) = (html::escaped(part), html::escaped(&plain));
+        let body = format!("<pre>$ warpwright list {part}</pre>\n<pre class=\"columns\">{plain}</pre>\n");
+        let names: Vec<&str> = cores.iter().map(|core| &*core.named.name).collect();
+        let (id, title) = (format!("part{}", sections.len() + 1), format!("Areas of {}", names.join(", ")));
+        sections.push(Section { id, title, body });
         all.extend(cores);
     }
     let judged = experiment.judged(&[]);

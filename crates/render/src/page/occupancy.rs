@@ -79,7 +79,7 @@ pub fn section(run: &Run<'_>) -> Option<Section> {
             figure: format!("{} of {} warps", first.occupancy.warps_per_sm, gpu.sm.max_warps),
             length: 1.0,
             pieces: vec![
-                piece("achieved", "#2e8b57", achieved),
+                piece("achieved", "#2a8452", achieved),
                 piece("fits", "#9bd0b2", fits - achieved),
                 piece("does not fit", "#d5d8dd", 1.0 - fits),
             ],

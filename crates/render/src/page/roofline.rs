@@ -20,7 +20,7 @@ use workloads::Form;
 const MOST_POINTS: usize = 20;
 const SIZE: (f64, f64) = (960.0, 460.0);
 /// Margins of the axes: left, right, top, bottom.
-const MARGINS: (f64, f64, f64, f64) = (70.0, 24.0, 20.0, 48.0);
+const MARGINS: (f64, f64, f64, f64) = (78.0, 24.0, 20.0, 48.0);
 
 /// A kernel against one level.
 #[derive(Clone, Copy, Debug, PartialEq)]
