@@ -1,7 +1,7 @@
 //! Atomics on vectors of floating-point numbers (sm_90), as PTX and as machine code, against the host.
 
 use exec::{Arg, DeviceState, Launch, run};
-use isa::Dim3;
+use isa::{Access, Dim3};
 use lower::{Loaded, LowerOptions, load, load_cubin};
 use num::Rounding::NearestEven;
 use num::half::{self, Bf16, F16};
@@ -90,6 +90,26 @@ fn vectors_agree_with_the_host() {
                 check(name, loaded, (op, length, &format!("b{ty}")));
             }
         }
+    }
+}
+
+/// What the timing model sees of the atomics of a kernel: the kind, and the bytes of a lane.
+fn accesses(loaded: &Loaded, kernel: &str) -> Vec<(Access, u8)> {
+    let kernel = loaded.kernel(kernel).unwrap();
+    let accesses = kernel.program.insts().iter().filter_map(|inst| inst.mem);
+    let atomics = accesses.filter(|mem| matches!(mem.access, Access::Atomic | Access::Reduction));
+    atomics.map(|mem| (mem.access, mem.bytes)).collect()
+}
+
+#[test]
+fn a_vector_is_one_access_as_in_machine_code() {
+    let ptx = load("vectors", include_str!("data/sm_90/vectors.ptx"), LowerOptions::default()).unwrap();
+    let cubin = include_bytes!("data/sm_90/vectors.cuda130.sm_90.cubin");
+    let cubin = load_cubin("vectors", cubin, LowerOptions::default()).unwrap();
+    for kernel in &ptx.module.kernels {
+        let of_code = accesses(&cubin, kernel.name());
+        assert_eq!(of_code.len(), 2, "{}", kernel.name());
+        assert_eq!(accesses(&ptx, kernel.name()), of_code, "{}", kernel.name());
     }
 }
 

@@ -107,8 +107,8 @@ impl KernelBuilder<'_> {
             read.extend(first..first + u32::from(columns));
         }
         for line in &mut self.code {
-            if let Op::Atomic(Atomic { d: Some(d), ty, unused, .. }) = &mut line.op {
-                let columns = if ty.bytes() == 8 { 2 } else { 1 };
+            if let Op::Atomic(Atomic { d: Some(d), ty, count, unused, .. }) = &mut line.op {
+                let columns = u32::from(ty.columns() * *count);
                 let first = line.names.column(*d).expect("a destination is not a constant");
                 *unused = (first..first + columns).all(|column| !read.contains(&column));
             }

@@ -279,39 +279,72 @@ impl FunctionLowering<'_, '_> {
         self.expect(o, 2 + usize::from(returns) + usize::from(cas) + hints)?;
         self.cache_policy(o, hints)?;
         let rest = &o[usize::from(returns)..];
-        let (space, mut address, _) = self.target(m, &rest[0])?;
+        let (space, address, _) = self.target(m, &rest[0])?;
         if matches!(space, Space::Constant | Space::Param) {
             return Err(self.problem("atomics on constants and parameters do not exist"));
         }
-        if count == 1 {
-            let d = if returns { Some(self.dst(&o[0], ty)?) } else { None };
-            let b = self.src(&rest[1], ty)?;
-            let c = if cas { Some(self.src(&rest[2], ty)?) } else { None };
-            return Ok(Op::Atomic(Atomic { space, op, ty: kind, count: 1, d, unused: false, address, b, c }));
+        let results = returns.then(|| &o[0]);
+        if count > 1 {
+            self.need((op != AtomicOp::Exch && !cas).then_some(()), m)?;
+            let results = results.map(|results| self.elements(m, results)).transpose()?;
+            let operands = self.elements(m, &rest[1])?;
+            return self.vector_atomic((op, kind, ty), (space, address), results.as_deref(), &operands);
         }
-        // Each element is an access of its own, at an address that no result takes the place of.
-        self.need((op != AtomicOp::Exch && !cas).then_some(()), m)?;
-        if returns {
-            let columns = if address.wide { 2 } else { 1 };
-            let copy = self.b.new_register(columns);
-            let copied = if address.wide { Int1::Mov64 } else { Int1::Mov32 };
-            self.push(Op::Int1(copied, copy, [address.base]), "mov; the address of all elements".into());
-            address.base = copy;
+        let d = results.map(|d| self.dst(d, ty)).transpose()?;
+        let b = self.src(&rest[1], ty)?;
+        let c = if cas { Some(self.src(&rest[2], ty)?) } else { None };
+        Ok(Op::Atomic(Atomic { space, op, ty: kind, count: 1, d, unused: false, address, b, c }))
+    }
+
+    /// Lowers an atomic on a vector. As in machine code, it is one access of at most 16 bytes, with its operands and
+    /// results in consecutive registers, two halves in each.
+    fn vector_atomic(
+        &mut self,
+        (op, kind, ty): (AtomicOp, AtomicType, Type),
+        (space, address): (Space, Address),
+        results: Option<&[Operand]>,
+        operands: &[Operand],
+    ) -> Lowered<Op> {
+        const MOST: usize = 4;
+        let (kind, parts) = match kind {
+            AtomicType::F16 => (AtomicType::F16x2, 2),
+            AtomicType::Bf16 => (AtomicType::Bf16x2, 2),
+            _ => (kind, 1),
+        };
+        let columns = operands.len() / parts;
+        let b = self.b.new_register(columns as u32);
+        let d = results.map(|_| self.b.new_register(columns as u32));
+        let at = |first: Reg, k: usize| Reg(first.0 + k as u16);
+        for (k, elements) in operands.chunks(parts).enumerate() {
+            let mut s = [Reg(0); 4];
+            for (s, element) in s.iter_mut().zip(elements) {
+                *s = self.src(element, ty)?;
+            }
+            let op = match parts {
+                1 => Op::Int1(Int1::Mov32, at(b, k), [s[0]]),
+                _ => Op::Pack { d: at(b, k), s, parts: 2, bits: 16 },
+            };
+            self.push(op, "mov; an operand of the access".into());
         }
-        let results = if returns { self.elements(m, &o[0])? } else { Vec::new() };
-        let operands = self.elements(m, &rest[1])?;
-        let mut accesses = Vec::with_capacity(count);
-        for (k, operand) in operands.iter().enumerate() {
-            let d = results.get(k).map(|d| self.dst(d, ty)).transpose()?;
-            let b = self.src(operand, ty)?;
-            let bytes = i64::from(kind.bytes());
-            let address = Address { offset: address.offset + bytes * k as i64, ..address };
-            accesses.push(Op::Atomic(Atomic { space, op, ty: kind, count: 1, d, unused: false, address, b, c: None }));
+        let mut ops = Vec::new();
+        for k in (0..columns).step_by(MOST) {
+            let address = Address { offset: address.offset + 4 * k as i64, ..address };
+            let (count, d, b) = ((columns - k).min(MOST) as u8, d.map(|d| at(d, k)), at(b, k));
+            ops.push(Op::Atomic(Atomic { space, op, ty: kind, count, d, unused: false, address, b, c: None }));
         }
-        let last = self.need(accesses.pop(), m)?;
-        for access in accesses {
-            self.push(access, "atom; an element of the vector".into());
+        for (k, elements) in results.unwrap_or_default().chunks(parts).enumerate() {
+            let mut to = [None; 4];
+            for (to, element) in to.iter_mut().zip(elements).filter(|(_, element)| element.kind != OperandKind::Sink) {
+                *to = Some(self.dst(element, ty)?);
+            }
+            match (d.map(|d| at(d, k)), to[0]) {
+                (Some(s), _) if parts == 2 => ops.push(Op::Unpack { d: to, s, parts: 2, bits: 16 }),
+                (Some(s), Some(d)) => ops.push(Op::Int1(Int1::Mov32, d, [s])),
+                _ => {}
+            }
         }
+        let last = ops.pop().ok_or_else(|| self.problem("operands are missing"))?;
+        ops.into_iter().for_each(|op| self.push(op, "atom; a part of it".into()));
         Ok(last)
     }
 
