@@ -72,9 +72,6 @@ impl TensorCopy {
             let [of_map, of_copy] = [is_im2col, self.im2col].map(|is| if is { "im2col" } else { "tiled" });
             return Err(fault(format!("it is {of_map}, and the instruction is {of_copy}")));
         }
-        if map.interleave != Interleave::None {
-            return Err(fault("interleave: copies of interleaved tensors are not executable".into()));
-        }
         let room = u64::from(engine.m.shared.bytes().max(1 << 18));
         if map.rows() * u64::from(map.pitch()) > room {
             return Err(fault(format!("box: its {} bytes are more than shared memory", map.copied_bytes())));
@@ -82,6 +79,13 @@ impl TensorCopy {
         let mut place = Place::default();
         for i in 0..self.rank {
             place.coordinates[usize::from(i)] = operand(self.head() + i) as i32;
+        }
+        let channel = place.coordinates[0];
+        if map.interleave != Interleave::None && channel.rem_euclid(map.row_elements() as i32) != 0 {
+            let slice = map.row_elements();
+            return Err(fault(format!(
+                "channel {channel} of an interleaved tensor is not the first of {slice} in a slice"
+            )));
         }
         if let Some(extra) = self.extra {
             let extra = file.get::<u32>(extra, lane);
@@ -261,15 +265,10 @@ impl Copy {
     }
 }
 
-/// An element outside the tensor.
-fn fill(map: &TensorMap) -> Vec<u8> {
-    let bytes = map.element.bytes() as usize;
-    let mut fill = vec![0; bytes];
-    if map.fills_nan && map.element.is_float() {
-        fill.fill(0xff);
-        fill[bytes - 1] = 0x7f;
-    }
-    fill
+/// Two bytes outside the tensor.
+fn fill(map: &TensorMap) -> [u8; 2] {
+    const NAN: [u8; 2] = 0x7ff7_u16.to_le_bytes();
+    if map.fills_nan && map.element.is_float() { NAN } else { [0; 2] }
 }
 
 /// Converts loaded elements by their type.

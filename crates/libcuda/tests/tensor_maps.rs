@@ -83,7 +83,7 @@ fn a_tiled_map_has_the_known_words() {
 #[test]
 fn every_limit_of_a_tiled_map_is_checked() {
     type Change = fn(&mut Tiled);
-    let bad: [Change; 19] = [
+    let bad: [Change; 23] = [
         |t| t.element = 13,
         |t| t.rank = 0,
         |t| t.rank = 6,
@@ -103,6 +103,10 @@ fn every_limit_of_a_tiled_map_is_checked() {
         |t| t.modes[2] = 4,
         |t| t.modes[3] = 2,
         |t| (t.element, t.modes[3]) = (1, 1),
+        |t| (t.rank, t.modes) = (3, [3, 0, 0, 0]),
+        |t| (t.rank, t.modes) = (3, [2, 0, 0, 0]),
+        |t| (t.rank, t.modes, t.strides[0]) = (3, [2, 1, 0, 0], 48),
+        |t| (t.rank, t.modes, t.address) = (3, [2, 1, 0, 0], 16),
     ];
     let mut map = Map([7; 32]);
     for (number, change) in bad.into_iter().enumerate() {
@@ -111,9 +115,11 @@ fn every_limit_of_a_tiled_map_is_checked() {
         assert_eq!(tiled(&t, &raw mut map), INVALID_VALUE, "case {number}");
     }
     assert_eq!(map.0, [7; 32], "nothing was written");
-    let good: [Change; 6] = [
+    let good: [Change; 8] = [
         |t| t.sizes[1] = 1 << 32,
         |t| (t.rank, t.modes[0]) = (3, 1),
+        |t| (t.rank, t.modes, t.boxes[0]) = (3, [1, 3, 0, 0], 100),
+        |t| (t.rank, t.modes) = (5, [2, 1, 0, 0]),
         |t| t.rank = 5,
         |t| t.modes[1] = 1,
         |t| t.modes[3] = 1,

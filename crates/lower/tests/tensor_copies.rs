@@ -1,6 +1,8 @@
 //! Copies and reductions of boxes of tensors: PTX and machine code of two compilers, without time and on a machine on
 //! which transfers take time, against copies element by element. `data/sm_90/README.md` describes the files.
 
+mod interleaved;
+
 use crate::timed;
 use exec::tensor_map::{Element, Interleave, Shape, Swizzle, TensorMap, WORDS};
 use exec::{Arg, DeviceState, Launch, run};
@@ -79,7 +81,8 @@ fn launch(
     let address = (u64::from(words[0]) | u64::from(words[1]) << 32).wrapping_add(tensor);
     (words[0], words[1]) = (address as u32, (address >> 32) as u32);
     state.memory.write(place, &bytes_of(words)).unwrap();
-    let box_bytes = case.map.rows() * u64::from(case.map.pitch());
+    // A swizzle moves units of 16 bytes within lines of 128 bytes, of which the last may have room behind the box.
+    let box_bytes = (case.map.rows() * u64::from(case.map.pitch())).next_multiple_of(128);
     let mut head: Vec<u32> = case.coordinates.map(|c| c as u32).into();
     head.extend(case.offsets);
     head.extend([case.map.copied_bytes() as u32, (box_bytes as u32).min(BOX as u32) / 4]);
@@ -110,10 +113,21 @@ fn elements(case: &Case) -> Vec<(usize, Option<usize>)> {
     let Case { map, coordinates, offsets } = case;
     let size = map.element.bytes() as i64;
     let (rank, span) = (map.rank, map.swizzle.span());
+    // Rows of a slice; without slices all channels are one.
+    let (channels, rows) = match map.shape {
+        Shape::Tiled { size } => {
+            let count = |k: usize| i64::from(size[k].div_ceil(map.element_strides[k]));
+            (i64::from(size[0]), (1..rank - 1).map(count).product::<i64>())
+        }
+        Shape::Im2col { channels, pixels, .. } => (channels.into(), pixels.into()),
+    };
+    let slice = map.interleave.slice().map_or(channels, |bytes| i64::from(bytes) / size);
+    let slices = (channels + slice - 1) / slice;
     let mut list = Vec::new();
     let mut add = |row: i64, i: i64, at: [i64; 5]| {
-        let width = span.map_or(map.row_bytes() as i64, i64::from);
-        let mut shared = row * width + i * size;
+        let width = map.interleave.slice().or(span).map_or(channels * size, i64::from);
+        let row = (row / rows * slices + i / slice) * rows + row % rows;
+        let mut shared = row * width + i % slice * size;
         if let Some(span) = span {
             // Unit u of row r of 128 bytes goes to u xor r, of which the width keeps some bits.
             let (unit, line) = (shared / 16 % 8, shared / 128);
@@ -121,12 +135,17 @@ fn elements(case: &Case) -> Vec<(usize, Option<usize>)> {
             shared = line * 128 + moved * 16 + shared % 16;
         }
         let inside = (0..rank).all(|k| at[k] >= 0 && at[k] < map.sizes[k] as i64);
-        let address = (1..rank).map(|k| at[k] * map.strides[k - 1] as i64).sum::<i64>() + at[0] * size;
+        let mut address = (1..rank).map(|k| at[k] * map.strides[k - 1] as i64).sum::<i64>() + at[0] * size;
+        if map.interleave != Interleave::None {
+            let stride = (map.strides[rank - 3] * map.sizes[rank - 2]) as i64;
+            address += at[0] / slice * (stride - slice * size);
+        }
         list.push((shared as usize, inside.then(|| (map.address as i64 + address) as usize)));
     };
     match map.shape {
         Shape::Tiled { size } => {
-            let count = |k: usize| if k == 0 { size[0] } else { size[k].div_ceil(map.element_strides[k]) } as i64;
+            let count =
+                |k: usize| if k == 0 { slices * slice } else { size[k].div_ceil(map.element_strides[k]).into() };
             let step = |k: usize| if k == 0 { 1 } else { i64::from(map.element_strides[k]) };
             for n in 0..(0..rank).map(count).product::<i64>() {
                 let (mut rest, mut at) = (n, [0; 5]);
@@ -137,11 +156,11 @@ fn elements(case: &Case) -> Vec<(usize, Option<usize>)> {
                 add(n / count(0), n % count(0), at);
             }
         }
-        Shape::Im2col { channels, pixels, lower, upper } => {
+        Shape::Im2col { pixels, lower, upper, .. } => {
             // The base pixel walks through the bounding box of each image.
             let mut base = coordinates.map(i64::from);
             for row in 0..i64::from(pixels) {
-                for i in 0..i64::from(channels) {
+                for i in 0..slices * slice {
                     let mut at = base;
                     at[0] += i;
                     (1..rank - 1).for_each(|k| at[k] += i64::from(offsets[k - 1]));
@@ -198,7 +217,7 @@ fn check_load(module: &(&str, Loaded), kernel: &str, case: &Case, in_time: bool)
     for (shared, place) in elements(case) {
         let expected = match place {
             Some(at) => loaded(case.map.element, &memory[at..at + size]),
-            None if case.map.fills_nan => [&[0xff; 7][8 - size..], &[0x7f]].concat(),
+            None if case.map.fills_nan => [0xf7, 0x7f].repeat(size / 2),
             None => vec![0; size],
         };
         inside += place.map_or(0, |_| size);
@@ -446,7 +465,7 @@ fn a_map_that_makes_no_sense_is_a_fault_that_names_the_field() {
             (map.rank, map.sizes) = (3, [4; 5]);
             map.shape = Shape::Im2col { channels: 4, pixels: 4, lower: [0; 3], upper: [0; 3] };
         }),
-        ("interleave: copies of interleaved tensors", |map| map.interleave = Interleave::Bytes16),
+        ("rank 2: an interleaved tensor has 3 to 5", |map| map.interleave = Interleave::Bytes16),
         ("global address", |map| map.address = 8),
         ("box size of dimension 0: 12 bytes", |map| map.shape = Shape::Tiled { size: [3, 1, 1, 1, 1] }),
         ("swizzle of 32 bytes: the box has 64 bytes", |map| {

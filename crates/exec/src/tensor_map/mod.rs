@@ -8,7 +8,7 @@
 //! | word | content |
 //! | --- | --- |
 //! | 0, 1 | global address |
-//! | 2 | bit 0 im2col; 4 to 6 rank - 1; 7 to 10 element type; 11, 12 interleave; 13, 14 swizzle; 15 NaN fill; 16 tf32; 17, 18 L2 promotion; 19, 20 newer swizzles; 21 the tensor has 65,536 elements or more |
+//! | 2 | bit 0 im2col; 4 to 6 rank - 1; 7 to 10 element type; 11, 12 interleave; 13, 14 swizzle; 15 NaN fill; 16 tf32; 17, 18 L2 promotion; 19, 20 newer swizzles; 21 the tensor has 65,536 elements or more, or the box of an interleaved one as many bytes |
 //! | 3 to 6 | stride of dimension 1, 2 …, divided by 16 |
 //! | 7 | bits 32 to 35 of these, four bits each |
 //! | 8 to 12 | sizes - 1 |
@@ -18,11 +18,18 @@
 //! | 16 | bytes of the box |
 //! | 18 | 0x10, 0x100, 0x200 or 0x400 by swizzle |
 //!
+//! An interleaved tensor has its channels (dimension 0) in slices of 16 or 32 bytes. The slices are a dimension between
+//! the last two: NC/8HWC8 and NC/16HWC16 for types of 2 bytes. The distance of two is the stride of the dimension
+//! before the last but one, times the size of that one.
+//!
+//! NaN fill is 0x7ff7 in each 16 bits, whatever the type, as the Ventus project's tests of tensor copies found on an H100.
+//!
 //! Guesses, neither published nor measured:
 //! 1. With a swizzle, rows in shared memory are as far apart as the swizzle is wide, also if they are shorter.
-//! 2. NaN fill is 0x7fff or 0x7fffffff, all bits but the sign.
-//! 3. The type tf32 rounds to nearest, ties away from zero; types with flush make subnormal numbers zero.
-//! 4. An element stride `s` of a box of `n` takes `n / s` elements, rounded up; for dimension 0 it has no effect.
+//! 2. The type tf32 rounds to nearest, ties away from zero; types with flush make subnormal numbers zero.
+//! 3. An element stride `s` of a box of `n` takes `n / s` elements, rounded up; for dimension 0 it has no effect.
+//! 4. A box of an interleaved tensor has whole slices, without gaps in shared memory, in the order of the tensor; of
+//!    im2col, all pixels of a slice before the next slice. Its first channel is the first of a slice.
 
 mod walk;
 
@@ -123,6 +130,23 @@ pub enum Interleave {
 impl Interleave {
     /// All, in the order of CUDA's numbers.
     pub const ALL: [Self; 3] = [Self::None, Self::Bytes16, Self::Bytes32];
+
+    /// Bytes of a slice; `None` if there are none.
+    pub const fn slice(self) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::Bytes16 => Some(16),
+            Self::Bytes32 => Some(32),
+        }
+    }
+
+    /// Bytes of which the tensor's address and strides are multiples.
+    pub const fn alignment(self) -> u64 {
+        match self.slice() {
+            Some(slice) => slice as u64,
+            None => 16,
+        }
+    }
 }
 
 /// Order of units of 16 bytes in shared memory: the width within which it exchanges them.
@@ -205,8 +229,8 @@ const fn corner_bits(rank: usize) -> u32 {
 }
 
 impl TensorMap {
-    /// Bytes of the elements that a copy takes along dimension 0.
-    pub fn row_bytes(&self) -> u32 {
+    /// Bytes of the elements of a copy along dimension 0.
+    fn channel_bytes(&self) -> u32 {
         let count = match self.shape {
             Shape::Tiled { size } => size[0],
             Shape::Im2col { channels, .. } => channels,
@@ -214,14 +238,30 @@ impl TensorMap {
         count * self.element.bytes()
     }
 
+    /// Bytes of a row: of what a copy takes along dimension 0, or of one of its slices.
+    pub fn row_bytes(&self) -> u32 {
+        self.interleave.slice().unwrap_or_else(|| self.channel_bytes())
+    }
+
+    /// Rows along dimension 0.
+    fn slices(&self) -> u32 {
+        self.channel_bytes().div_ceil(self.row_bytes())
+    }
+
+    /// Elements of a row.
+    pub fn row_elements(&self) -> u32 {
+        self.row_bytes() / self.element.bytes()
+    }
+
     /// Rows that a copy takes.
     pub fn rows(&self) -> u64 {
-        match self.shape {
+        let along_others: u64 = match self.shape {
             Shape::Tiled { size } => {
                 (1..self.rank).map(|i| u64::from(size[i].div_ceil(self.element_strides[i]))).product()
             }
             Shape::Im2col { pixels, .. } => pixels.into(),
-        }
+        };
+        along_others * u64::from(self.slices())
     }
 
     /// Bytes of a copy, elements outside the tensor included: those that come to a barrier.
@@ -231,7 +271,7 @@ impl TensorMap {
 
     /// Distance of rows in shared memory.
     pub fn pitch(&self) -> u32 {
-        self.swizzle.span().unwrap_or(self.row_bytes())
+        self.interleave.slice().or(self.swizzle.span()).unwrap_or_else(|| self.row_bytes())
     }
 
     /// Finds what makes a copy impossible.
@@ -239,11 +279,20 @@ impl TensorMap {
     /// # Errors
     /// The field and its value.
     pub fn check(&self) -> Result<(), String> {
-        let row = self.row_bytes();
-        if !self.address.is_multiple_of(16) {
-            return Err(format!("global address {:#x} is not a multiple of 16", self.address));
+        let (row, unit) = (self.row_bytes(), self.interleave.alignment());
+        if !self.address.is_multiple_of(unit) {
+            return Err(format!("global address {:#x} is not a multiple of {unit}", self.address));
         }
-        if self.interleave == Interleave::None && !row.is_multiple_of(16) {
+        if let Some(stride) = self.strides[..self.rank - 1].iter().find(|stride| !stride.is_multiple_of(unit)) {
+            return Err(format!("stride of {stride} bytes: not a multiple of {unit}"));
+        }
+        if self.interleave != Interleave::None && self.rank < 3 {
+            return Err(format!("rank {}: an interleaved tensor has 3 to 5 dimensions", self.rank));
+        }
+        if self.interleave == Interleave::Bytes32 && self.swizzle != Swizzle::Bytes32 {
+            return Err("interleave of 32 bytes: it needs the swizzle of 32 bytes".into());
+        }
+        if !row.is_multiple_of(16) {
             return Err(format!("box size of dimension 0: {row} bytes are not a multiple of 16"));
         }
         match self.swizzle.span() {
@@ -260,7 +309,10 @@ impl TensorMap {
         (w[0], w[1]) = (self.address as u32, (self.address >> 32) as u32);
         let (code, tf32) = self.element.code();
         let is_im2col = matches!(self.shape, Shape::Im2col { .. });
-        let elements = self.sizes.iter().try_fold(1_u64, |product, &size| product.checked_mul(size));
+        let elements = match self.interleave {
+            Interleave::None => self.sizes.iter().try_fold(1_u64, |product, &size| product.checked_mul(size)),
+            _ => Some(self.copied_bytes()),
+        };
         w[2] = u32::from(is_im2col)
             | (self.rank as u32 - 1) << 4
             | code << 7
@@ -284,7 +336,7 @@ impl TensorMap {
                 w[13] |= (size[0] - 1) << 24;
                 (1..self.rank).for_each(|i| w[14] |= (size[i] - 1) << (8 * (i - 1)));
                 let taken = (1..self.rank).map(|i| size[i] / self.element_strides[i]).product::<u32>();
-                w[16] = taken.wrapping_mul(self.row_bytes());
+                w[16] = taken.wrapping_mul(self.slices() * self.row_bytes());
             }
             Shape::Im2col { channels, pixels, lower, upper } => {
                 w[13] |= (channels - 1) << 24;
@@ -294,7 +346,7 @@ impl TensorMap {
                     w[14] |= (corner as u32 & ((1 << bits) - 1)) << (bits * k as u32);
                 }
                 w[15] = pixels - 1;
-                w[16] = pixels.wrapping_mul(self.row_bytes());
+                w[16] = pixels.wrapping_mul(self.slices() * self.row_bytes());
             }
         }
         w[18] = [0x10, 0x100, 0x200, 0x400][self.swizzle as usize];
@@ -433,6 +485,12 @@ mod tests {
                 assert_eq!(TensorMap::decode(&map.encode()), Ok(map));
             }
         }
+        for (interleave, swizzle) in [(Interleave::Bytes16, Swizzle::Bytes128), (Interleave::Bytes32, Swizzle::Bytes32)]
+        {
+            let strides = [(1 << 40) - 32, 96, 1 << 36, 32];
+            let map = TensorMap { address: 32, rank: 5, sizes, strides, shape: tiled, interleave, swizzle, ..MAP };
+            assert_eq!(TensorMap::decode(&map.encode()), Ok(map));
+        }
         for (rank, lower, upper) in
             [(3, [-128, 0, 0], [127, 0, 0]), (4, [-128, 3, 0], [-1, 127, 0]), (5, [-16, 2, 0], [-1, 15, -3])]
         {
@@ -461,6 +519,14 @@ mod tests {
             words(&|w| (w[2], w[13]) = (w[2] | 1 << 13, 31 << 24)),
             "swizzle of 32 bytes: the box has 64 bytes along dimension 0"
         );
+        let interleaved = |w: &mut [u32; WORDS], layout: u32| w[2] = (w[2] | layout << 11) + (1 << 4);
+        assert_eq!(words(&|w| w[2] |= 1 << 11), "rank 2: an interleaved tensor has 3 to 5 dimensions");
+        assert_eq!(words(&|w| interleaved(w, 2)), "interleave of 32 bytes: it needs the swizzle of 32 bytes");
+        assert_eq!(
+            words(&|w| (interleaved(w, 2), w[0] |= 16).0),
+            "global address 0x7f1234567010 is not a multiple of 32"
+        );
+        assert_eq!(words(&|w| (interleaved(w, 2), w[3] = 3).0), "stride of 48 bytes: not a multiple of 32");
         let all = TensorMap::decode(&[0; WORDS]).unwrap_err();
         assert_eq!(all, "box size of dimension 0: 1 bytes are not a multiple of 16");
     }
