@@ -146,6 +146,11 @@ fn inspect_names_code_that_is_too_new() {
         let shown = succeed(&["inspect", &beside_text]);
         assert!(shown.contains("cannot be read") && shown.contains("only_text"), "{shown}");
 
+        // Of several containers each kind and architecture is named once.
+        let two = fat_binary(&[(2, sm, new.clone()), (2, 121, new.clone())]);
+        let twice = written("twice.fatbin", &[two.clone(), two].concat());
+        refused(&[&twice], &format!("it holds cubin for sm_{sm}, cubin for sm_121; of cubins"));
+
         let alone = written("alone.fatbin", &fat_binary(&[(2, sm, new.clone())]));
         refused(&[&alone], &format!("it holds cubin for sm_{sm}; of cubins those for sm_70 to sm_90 can be read"));
     }

@@ -11,7 +11,7 @@ use sass::elf::{ConstantBank, Cubin, ElfError, ElfFunction, Space};
 use sass::fatbin::{self, Entry, Kind};
 use sass::meaning::{base, opcode_of};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Contents of a cubin.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -162,9 +162,8 @@ pub fn choose(file: &[u8], sm: Option<u32>) -> Result<(Vec<EntryFacts>, Contents
     let wanted = sm.or(cubins.max()).unwrap_or(u32::MAX);
     let mut shown: Vec<&Entry<'_>> = containers.iter().filter_map(|c| fatbin::select_code(c, wanted)).collect();
     let Some(kind) = [Kind::Cubin, Kind::Ptx].into_iter().find(|kind| shown.iter().any(|e| e.kind == *kind)) else {
-        let mut list: Vec<String> =
-            containers.iter().flatten().map(|e| format!("{} for sm_{}", kind_name(e.kind), e.sm)).collect();
-        list.dedup();
+        let each: BTreeSet<_> = containers.iter().flatten().map(|e| (kind_name(e.kind), e.sm)).collect();
+        let list: Vec<String> = each.iter().map(|(kind, sm)| format!("{kind} for sm_{sm}")).collect();
         let list = if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
         return Err(match sm {
             Some(sm) => format!("it has no code for sm_{sm} (--arch); it holds {list}"),
