@@ -32,11 +32,6 @@ fn words(address: u64, count: usize) -> Result<[u32; MOST_DIMENSIONS]> {
     Ok(all)
 }
 
-/// Bytes of which addresses and strides are multiples.
-fn unit(interleave: Interleave) -> u64 {
-    if interleave == Interleave::Bytes32 { 32 } else { 16 }
-}
-
 /// The tensor that a program describes.
 struct Tensor {
     element: u32,
@@ -58,10 +53,7 @@ impl Tensor {
         let element = item(&Element::ALL, self.element)?;
         let interleave = item(&Interleave::ALL, self.interleave)?;
         let swizzle = item(&Swizzle::ALL, self.swizzle)?;
-        need((1..=MOST_DIMENSIONS).contains(&rank) && (interleave == Interleave::None || rank >= 3))?;
-        let unit = unit(interleave);
-        need(self.address.is_multiple_of(unit) && self.promotion <= 3)?;
-        need(interleave != Interleave::Bytes32 || swizzle == Swizzle::Bytes32)?;
+        need((1..=MOST_DIMENSIONS).contains(&rank) && self.promotion <= 3)?;
         need(self.fill == 0 || self.fill == 1 && element.is_float())?;
         let (mut sizes, mut strides) = ([1; MOST_DIMENSIONS], [0; MOST_DIMENSIONS - 1]);
         need(self.sizes != 0 && (self.strides != 0 || rank == 1))?;
@@ -71,7 +63,7 @@ impl Tensor {
         }
         for (i, stride) in strides[..rank - 1].iter_mut().enumerate() {
             *stride = get_u64(&Process, self.strides + 8 * i as u64)?;
-            need(stride.is_multiple_of(unit) && *stride < MOST_STRIDE)?;
+            need(*stride < MOST_STRIDE)?;
         }
         let mut element_strides = words(self.element_strides, rank)?;
         need(element_strides[..rank].iter().all(|stride| (1..=MOST_ELEMENT_STRIDE).contains(stride)))?;
@@ -144,7 +136,8 @@ unlocked! {
         need(map != 0 && map.is_multiple_of(ALIGNMENT))?;
         let bytes: [u8; BYTES] = get(&Process, map)?;
         let old = TensorMap::of_bytes(&bytes).map_err(|_| Error::INVALID_VALUE)?;
-        need(address.is_multiple_of(unit(old.interleave)))?;
-        put_map(map, &TensorMap { address, ..old })
+        let new = TensorMap { address, ..old };
+        new.check().map_err(|_| Error::INVALID_VALUE)?;
+        put_map(map, &new)
     }
 }
