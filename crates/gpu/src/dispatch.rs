@@ -108,7 +108,7 @@ impl Dispatcher {
             waiting: VecDeque::new(),
             resident: Vec::new(),
             cores_per_cluster,
-            gpcs: Box::new([0..clusters * cores_per_cluster]),
+            gpcs: std::iter::once(0..clusters * cores_per_cluster).collect(),
             last_gpc: 0,
             last_gpc_places: Box::new([clusters * cores_per_cluster - 1]),
             last_cluster: clusters - 1,
