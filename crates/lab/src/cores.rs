@@ -10,8 +10,8 @@ use gpu::Machine;
 use isa::Form;
 use sm::passages::Passages;
 use sm::{
-    Auditor, CODE_BEHIND, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, FrontEnd, Instruments, Observer,
-    Profile, ResidentKernel, Silent, Sm, WarpMask,
+    Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, FrontEnd, Instruments, Observer, Profile,
+    ResidentKernel, Silent, Sm, WarpMask,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -215,8 +215,7 @@ impl<D: CoreDesign + 'static, O: Watch> LoadableCore for Sm<Stream, D, O> {
             let mut code = Code::new(program.clone(), spec);
             if D::FrontEnd::PLACES_CODE {
                 code.loaded_at = *end;
-                // With what is behind it in its module, which prefetchers fetch.
-                *copied = Some((code.address(), code.bytes() + CODE_BEHIND));
+                *copied = Some(code.fetched());
                 *end += code.bytes().next_multiple_of(CODE_ALIGNMENT);
             }
             Arc::new(code)

@@ -271,13 +271,17 @@ fn map(rank: usize, element: Element, swizzle: Swizzle) -> TensorMap {
 
 const SWIZZLES: [Swizzle; 4] = [Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
 
-/// Cases of all types, swizzles and ranks, at and outside the edges.
-fn cases() -> impl Iterator<Item = Case> {
-    let mut state = 7_u64;
-    let mut draw = move |n: u32| {
+/// Numbers below the one that is given, the same ones each time.
+fn draws(mut state: u64) -> impl FnMut(u32) -> u32 {
+    move |n| {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (state >> 33) as u32 % n
-    };
+    }
+}
+
+/// Cases of all types, swizzles and ranks, at and outside the edges.
+fn cases() -> impl Iterator<Item = Case> {
+    let mut draw = draws(7);
     let kinds = (1..=5).flat_map(|rank| Element::ALL.into_iter().map(move |element| (rank, element)));
     let kinds = kinds.flat_map(|(rank, element)| SWIZZLES.into_iter().map(move |swizzle| (rank, element, swizzle)));
     kinds.map(move |(rank, element, swizzle)| {

@@ -27,7 +27,7 @@
 use crate::cache::{CacheCounters, CacheOutcome};
 use crate::gate::Arrival;
 use crate::packet::{Packet, Packets};
-use crate::{CODE, Cache, Request, RequestKind};
+use crate::{Cache, Request, RequestKind, kept_at_launches};
 use config::GpuConfig;
 use kit::{Counters, Cycle, Ring};
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ impl GpcCaches {
             latency: keys.latency_cycles.unwrap_or(62).into(),
             bytes_per_cycle: keys.bytes_per_cycle.unwrap_or(128),
             line_bytes: keys.line_bytes(),
-            kept: if config.launch.keeps_code == Some(true) { CODE } else { 0..0 },
+            kept: kept_at_launches(config),
             prefetched: config.launch.prefetched_code_bytes.unwrap_or(0).into(),
             prefetches_parameters: config.launch.prefetches_parameters == Some(true),
         })
@@ -143,7 +143,7 @@ impl GpcCaches {
 
     /// Drops lines that a launch does not keep and that are not under way.
     pub fn begin_launch(&mut self) {
-        self.caches.iter_mut().for_each(|cache| cache.cache.keep_only(self.kept.clone()));
+        self.caches.iter_mut().for_each(|cache| cache.cache.keep_only(&self.kept));
     }
 
     /// Puts the lines of `bytes` of code from `address` on into all caches, as far as a launch fetches them.

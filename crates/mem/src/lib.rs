@@ -82,6 +82,9 @@ mod testing;
 mod timetable;
 mod topology;
 
+use config::GpuConfig;
+use std::ops::Range;
+
 pub use cache::{Cache, CacheCounters};
 pub use crossbar::CrossbarCounters;
 pub use dram::DramCounters;
@@ -93,4 +96,9 @@ pub use port::{Drain, Port, Request, RequestKind};
 pub use system::{AnswerCounters, ByPart, MemoryCounters, MemorySystem};
 
 /// Addresses of code for the caches, which no data have. Constant banks follow.
-pub const CODE: std::ops::Range<u64> = 1 << 43..1 << 44;
+pub const CODE: Range<u64> = 1 << 43..1 << 44;
+
+/// Addresses whose lines caches of instructions and constants keep at a launch.
+pub fn kept_at_launches(gpu: &GpuConfig) -> Range<u64> {
+    if gpu.launch.keeps_code == Some(true) { CODE } else { 0..0 }
+}

@@ -24,7 +24,7 @@ impl CoreSpec {
             sm_version: gpu.sm_version,
             sm_count: gpu.sm_count,
             outbox_packets: (gpu.interconnect.input_buffer_packets / gpu.sms_per_cluster.max(1)).max(1),
-            keeps_code: gpu.launch.keeps_code == Some(true),
+            kept_at_launches: mem::kept_at_launches(gpu),
             timing,
             options,
             partitions,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) const CONSTANT_BASE: u64 = mem::CODE.end;
 /// Bytes of memory behind a program that are fetched with it: an empty kernel's launch descriptor (see `mem`'s cache of a
 /// GPC) has a prefetch of nine times 256 bytes.
-pub const CODE_BEHIND: u64 = 2048;
+const CODE_BEHIND: u64 = 2048;
 /// Units whose instructions end at no time that a compiler knows.
 const VARIABLE_LATENCY: [Option<Unit>; 3] = [Some(Unit::Mem), Some(Unit::Sfu), Some(Unit::Texture)];
 
@@ -28,7 +28,7 @@ pub struct Code {
     /// Record of an execution of each instruction when it is decoded.
     templates: Box<[Entry]>,
     registers: Box<[RegId]>,
-    /// Where it lies in memory, for front ends that fetch it from there: after the start of [`mem::CODE`].
+    /// Where it is in memory, for front ends that fetch it from there: after the start of [`mem::CODE`].
     pub loaded_at: u64,
     /// Constant operands of the instructions of fixed latency; empty if there are none.
     constants: Box<[Option<ConstantOperand>]>,
@@ -121,14 +121,20 @@ impl Code {
         &self.templates[pc.index()]
     }
 
-    /// Where its first instruction is, for front ends that fetch it from memory.
-    pub fn address(&self) -> u64 {
-        mem::CODE.start + self.program.base_address + self.loaded_at
+    /// Where the instruction at `pc` is, for front ends that fetch it from memory.
+    #[inline]
+    pub fn address(&self, pc: Pc) -> u64 {
+        mem::CODE.start + self.loaded_at + self.program.address(pc)
     }
 
     /// The bytes of its instructions in memory.
     pub fn bytes(&self) -> u64 {
         self.templates.len() as u64 * u64::from(self.program.inst_bytes)
+    }
+
+    /// Address and bytes of what is fetched ahead of it: the program, and what is behind it in its module.
+    pub fn fetched(&self) -> (u64, u64) {
+        (self.address(Pc(0)), self.bytes() + CODE_BEHIND)
     }
 
     /// The registers of its instructions that name many.
@@ -168,7 +174,7 @@ impl CoreKernel for ResidentKernel {
     }
 
     fn code(&self) -> Option<(u64, u64)> {
-        Some((self.code.address(), self.code.bytes() + CODE_BEHIND))
+        Some(self.code.fetched())
     }
 }
 

@@ -65,7 +65,7 @@ pub use isa::Work;
 pub use issue::policy::{Candidates, Each, Head, Heads, InOrder, IssuePolicy, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
-pub use kernel::{CODE_BEHIND, Code, ResidentKernel};
+pub use kernel::{Code, ResidentKernel};
 pub use memory::load_store::LoadStoreUnit;
 pub use memory::perfect::PerfectMemory;
 pub use memory::sub_cores::SubCoreMemory;

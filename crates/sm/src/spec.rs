@@ -4,6 +4,7 @@ use crate::operands::scalar::parameters::ScalarConfig;
 use config::{MatrixTiming, OpTable, OpTiming, Sm as SmConfig, Unit, UnitConfig};
 use isa::{MatrixType, MatrixWork, OpClass, Pc, Program, SingleOperation, Traits};
 use std::fmt;
+use std::ops::Range;
 
 /// Maximum number of warp schedulers, rounded up.
 pub const SCHEDULERS: usize = 8;
@@ -157,8 +158,8 @@ pub struct CoreSpec {
     pub outbox_packets: u32,
     /// Latency, initiation interval and unit of each class.
     pub timing: OpTable,
-    /// Instruction caches keep their lines from kernel to kernel.
-    pub keeps_code: bool,
+    /// Addresses whose lines caches of instructions and constants keep at a launch.
+    pub kept_at_launches: Range<u64>,
     /// Choices of behaviour.
     pub options: CoreOptions,
     /// Parts into which latches, collectors and register banks are split: the schedulers in the

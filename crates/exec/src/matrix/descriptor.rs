@@ -17,7 +17,7 @@
 //! a start within a span selects later values of k, and a factor may start at any row of the pattern: CUTLASS aligns its
 //! buffers to 128 bytes only and leaves the base offset 0.
 //!
-//! The manual does not say two things. Here the swizzle of a matrix with a base offset counts from that offset, and bits
+//! Two points are missing in the manual. Here the swizzle of a matrix with a base offset counts from that offset, and bits
 //! outside all fields must be 0, since an address or an offset that is too large would set them.
 
 /// Bytes of a unit.

@@ -1,6 +1,6 @@
 //! Boxes of tensors that have their channels in slices of 16 or 32 bytes (NC/8HWC8, NC/16HWC16).
 
-use super::{Case, MODULES, check_load, check_store, elements, im2col, launch, map};
+use super::{Case, MODULES, check_load, check_store, draws, elements, im2col, launch, map};
 use exec::tensor_map::{Element, Interleave, Shape, Swizzle, TensorMap};
 
 /// The slices, and the swizzles that they can have.
@@ -29,11 +29,7 @@ fn sliced(map: &mut TensorMap, interleave: Interleave) {
 
 /// Cases of all types, ranks and kinds, at and outside the edges.
 fn cases() -> impl Iterator<Item = Case> {
-    let mut state = 11_u64;
-    let mut draw = move |n: u32| {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (state >> 33) as u32 % n
-    };
+    let mut draw = draws(11);
     let kinds = (3..=5).flat_map(|rank| Element::ALL.into_iter().map(move |element| (rank, element)));
     kinds.flat_map(|(rank, element)| KINDS.into_iter().map(move |kind| (rank, element, kind))).map(
         move |(rank, element, (interleave, swizzle))| {

@@ -634,12 +634,12 @@ impl Cache {
 
     /// Drops all lines that are not under way.
     pub fn invalidate(&mut self) {
-        self.keep_only(0..0);
+        self.keep_only(&(0..0));
     }
 
     /// Drops all lines outside the addresses `kept` that are not under way.
-    pub fn keep_only(&mut self, kept: Range<u64>) {
-        self.tags.keep_only(&kept);
+    pub fn keep_only(&mut self, kept: &Range<u64>) {
+        self.tags.keep_only(kept);
         self.changes += 1;
     }
 

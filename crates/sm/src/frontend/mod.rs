@@ -152,7 +152,7 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
         let code = &self.tick.kernels[self.state.warps.kernel[warp.index()].index()].code;
         let program = &code.program;
         Request {
-            address: code.address() + program.address(pc) - program.base_address,
+            address: code.address(pc),
             bytes: program.inst_bytes,
             kind: RequestKind::Instruction,
             local: false,

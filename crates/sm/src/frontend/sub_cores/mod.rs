@@ -96,7 +96,7 @@ impl<M: WarpMask> SubCoreFetch<M> {
             refetch_cycles: caches.taken_branch_cycles.saturating_sub(2).max(1).into(),
             fetched: M::NONE,
             last_kernel: None,
-            kept: if caches.keep_code { mem::CODE } else { 0..0 },
+            kept: spec.kept_at_launches.clone(),
             due: NEVER,
         }
     }

@@ -163,7 +163,7 @@ impl SharedCache {
 
     /// Drops lines outside the addresses `kept` that are not under way.
     pub fn keep_only(&mut self, kept: &Range<u64>) {
-        self.l1.keep_only(kept.clone());
+        self.l1.keep_only(kept);
         self.served = 0;
     }
 

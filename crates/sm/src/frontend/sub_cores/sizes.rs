@@ -27,8 +27,6 @@ pub struct SubCoreCaches {
     pub constant_hold_cycles: u32,
     /// From the issue of a taken branch to the issue at its target, on hits, 3 at least.
     pub taken_branch_cycles: u32,
-    /// Caches keep code from kernel to kernel.
-    pub keep_code: bool,
 }
 
 impl SubCoreCaches {
@@ -50,7 +48,6 @@ impl SubCoreCaches {
             constants: (caches.perfect_constants != Some(true)).then(|| Cache::read_only(constants, spec.sm.max_warps)),
             constant_hold_cycles: caches.constant_hold_cycles.unwrap_or(4),
             taken_branch_cycles: caches.taken_branch_cycles.unwrap_or(3),
-            keep_code: spec.keeps_code,
         }
     }
 }

@@ -181,7 +181,7 @@ impl<M: WarpMask> SubCore<M> {
 
     /// Drops what the caches hold outside the addresses `kept`; lines under way are dropped when they come.
     pub fn keep_only(&mut self, kept: &Range<u64>) {
-        self.l0.iter_mut().for_each(|l0| l0.keep_only(kept.clone()));
+        self.l0.iter_mut().for_each(|l0| l0.keep_only(kept));
         self.last_line = None;
         self.stream.clear();
         self.constants.invalidate();
