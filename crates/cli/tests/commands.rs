@@ -432,7 +432,7 @@ fn machine_code_is_the_default_where_there_is_some() {
 
 #[test]
 fn launch_latency_is_told_apart_and_in_accelsims_cycles() {
-    let stock = ["--set", "clocks.core_mhz=1500", "--set", "launch.kernel_latency_ns=1000"];
+    let stock = ["--core", "inorder", "--set", "clocks.core_mhz=1500", "--set", "launch.kernel_latency_ns=1000"];
     let report = json(&quick(&[&["--json"][..], &stock].concat()));
     let total = |name: &str| report["total"][name].as_u64().unwrap();
     assert_eq!((total("launch_cycles"), total("total_cycles")), (1500, total("cycles") + 1500));
@@ -442,7 +442,7 @@ fn launch_latency_is_told_apart_and_in_accelsims_cycles() {
     assert!(theirs.contains(&format!("\ngpu_sim_cycle = {}\n", total("total_cycles"))), "{theirs}");
     assert!(theirs.contains("0 min, 0 sec (0 sec)"), "a run of a fraction of a second: {theirs}");
     // Without it, kernels take as long.
-    let none = ["--json", "--set", "clocks.core_mhz=1500", "--set", "launch.kernel_latency_cycles=0"];
+    let none = [&["--json"], &stock[..4], &["--set", "launch.kernel_latency_cycles=0"]].concat();
     let without = json(&quick(&none));
     assert_eq!(
         (&without["total"]["cycles"], &without["total"]["launch_cycles"]),

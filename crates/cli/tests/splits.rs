@@ -57,10 +57,12 @@ int main(int argc, char **argv) {
 }"#;
 
 /// Nothing stays in caches, and clocks are in whole ratios.
-const FLUSHED: [&str; 5] = [
+const FLUSHED: [&str; 7] = [
     "launch.flush_l1_between_kernels=true",
     "launch.flush_l2_between_kernels=true",
     "launch.host_copies_fill_l2=false",
+    "launch.keeps_code=false",
+    "launch.prefetched_code_bytes=0",
     "clocks.interconnect_mhz=1650",
     "clocks.dram_mhz=3300",
 ];
@@ -154,7 +156,7 @@ fn shares_together_are_the_program() {
     // The first share has no launch before it; others begin with the caches of one launch.
     assert_eq!(cycles(&whole)[..5], cycles(&split)[..5]);
     assert_ne!(cycles(&whole), cycles(&split));
-    assert!(is_near(&whole["total"]["cycles"], &split["total"]["cycles"], 0.1));
+    assert!(is_near(&whole["total"]["cycles"], &split["total"]["cycles"], 0.12));
     assert_eq!(split["total"]["cycles"].as_u64().unwrap(), cycles(&split).iter().sum::<u64>());
     let starts: Vec<u64> =
         split["kernels"].as_array().unwrap().iter().map(|k| k["start_cycle"].as_u64().unwrap()).collect();
@@ -166,7 +168,8 @@ fn shares_together_are_the_program() {
 }
 
 /// With flushed caches and clocks in whole ratios, a launch of one warp leaves nothing to the next but open rows, which the
-/// launch before a share leaves too. Of wide launches, the place of the first CTA and the arbiters' turns remain.
+/// launch before a share leaves too. Of wide launches, the place of the first CTA and the arbiters' turns remain, as of code
+/// that a launch fetches for all GPCs at once.
 #[test]
 fn flushed_launches_are_exact() {
     let Some(place) = place() else { return };
@@ -174,7 +177,11 @@ fn flushed_launches_are_exact() {
     let split = [&set[..], &["--split", "4"]].concat();
     let [whole, shares] = [&set, &split].map(|words| report(place.path(), words, &["one", "warp"]));
     assert_eq!(cycles(&whole), cycles(&shares));
-    for ((name, one), (_, other)) in figures(&whole["total"]).zip(figures(&shares["total"])) {
+    // Shares do not know which slice of L2 is the busiest of all.
+    let known = |(name, _): &(&String, &Value)| *name != "l2.busiest_slice";
+    for ((name, one), (_, other)) in
+        figures(&whole["total"]).zip(figures(&shares["total"])).filter(|(one, _)| known(one))
+    {
         assert!(is_near(one, other, 1e-9), "{name}: {one} {other}");
     }
     let [whole, shares] = [&set, &split].map(|words| report(place.path(), words, &[]));
@@ -188,8 +195,8 @@ fn flushed_launches_are_exact() {
 fn the_figures_of_the_document_are_those_of_the_program() {
     let Some(place) = place() else { return };
     let document = fs::read_to_string(crate::common::root().join("docs/experiments.md")).unwrap();
-    let flush = ["--set", FLUSHED[0], "--set", FLUSHED[1], "--set", FLUSHED[2]];
-    let all: Vec<&str> = FLUSHED.iter().flat_map(|value| ["--set", *value]).collect();
+    let set = |values: &[&'static str]| values.iter().flat_map(|value| ["--set", *value]).collect::<Vec<_>>();
+    let (flush, all) = (set(&FLUSHED[..4]), set(&FLUSHED));
     let mut missing = Vec::new();
     for (set, shares, program) in [(&[][..], "3", &[][..]), (&flush, "3", &[]), (&all, "4", &["one", "warp"])] {
         let [one, split] = [&set.to_vec(), &[set, &["--split", shares]].concat()].map(|words| {

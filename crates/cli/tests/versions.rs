@@ -175,7 +175,7 @@ fn equal_runs_have_no_difference() {
     );
     // The other core counts the same instructions.
     let text = folder.succeed("run v1.toml --baseline before.json --core ghost");
-    assert!(text.contains("core: inorder before, ghost now"), "{text}");
+    assert!(text.contains("core: modern before, ghost now"), "{text}");
 }
 
 #[test]

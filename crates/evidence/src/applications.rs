@@ -37,7 +37,7 @@ pub struct Published {
     pub clock_mhz: f64,
     /// Profiler that counted the cycles, as `--profiled-as` names it.
     pub profiler: String,
-    /// Core cycles of a launch before its first CTA, as the profiler counts them.
+    /// Core cycles of an empty kernel as the profiler counts them, which Accel-Sim has as the latency of a launch.
     pub launch_cycles: u64,
     pub launch_source: String,
     pub source: String,
@@ -61,7 +61,7 @@ pub struct Measured {
     pub core: String,
     /// Profiler whose way of running kernels was imitated (`--profiled-as`).
     pub profiled_as: String,
-    /// Core cycles of a launch in our runs.
+    /// Core cycles of a launch in our runs, before its first CTA.
     pub launch_cycles: u64,
     pub version: String,
     pub commit: String,
@@ -160,7 +160,8 @@ pub struct ApplicationRow {
     pub accelsim: u64,
     /// Ours without launches.
     pub kernels: u64,
-    /// Cycles of launches before their first CTAs, in the hardware's count and Accel-Sim's.
+    /// Cycles of as many empty kernels as there are launches, which are taken from all figures for those without
+    /// launches.
     pub launching: u64,
     pub error_percent: f64,
     pub accelsim_error_percent: f64,
@@ -271,9 +272,9 @@ impl Applications {
     pub fn rows(&self, gpu: &str) -> Vec<ApplicationRow> {
         let launch_cycles = self.measured.get(gpu).map_or(0, |measured| measured.launch_cycles);
         let row = |run: &Run| {
-            let kernels = *run.cycles.get(gpu)?;
+            let ours = *run.cycles.get(gpu)? + run.launches * launch_cycles;
             let launching = run.launches * self.published.launch_cycles;
-            let ours = kernels + run.launches * launch_cycles;
+            let kernels = ours.saturating_sub(launching);
             let of_hardware = run.hardware.checked_sub(launching).filter(|&cycles| cycles > 0);
             let off = |cycles: u64| (cycles as f64 / run.hardware as f64 - 1.0) * 100.0;
             Some(ApplicationRow {

@@ -107,7 +107,9 @@ fn many_launches_of_a_stream_follow_each_other_without_a_gap() {
         starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()
     };
     let gaps = cycles(2500);
-    assert!(gaps[1..].iter().all(|&gap| gap == gaps[1]), "{:?}", &gaps[1000..1100]);
+    // Each SM fetches the code once.
+    let warm = &gaps[100..];
+    assert!(warm.iter().all(|&gap| gap == warm[0]), "{:?}", &gaps[1000..1100]);
 }
 
 /// A store by each thread after some work.

@@ -49,7 +49,7 @@ fn components_add_up_and_kernels_do() {
 fn power_over_time_adds_up_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let exported = lab::export(
-        &setup("v100"),
+        &Setup { core: lab::CORE_OF_TRACES.into(), ..setup("v100") },
         &job("bfs"),
         folder.path(),
         lab::TraceFormat::Native { values: false },

@@ -14,7 +14,7 @@ const WORKLOADS: [&str; 10] =
     ["vectoradd", "matmul", "bfs", "reduction", "histogram", "asynccopy", "wmma", "hotspot", "imagefilter", "spmv"];
 
 fn setup(gpu: &str) -> Setup {
-    Setup { max_cycles: Some(50_000_000), ..Setup::new(config::load(gpu).unwrap()) }
+    Setup { max_cycles: Some(50_000_000), core: lab::CORE_OF_TRACES.into(), ..Setup::new(config::load(gpu).unwrap()) }
 }
 
 fn job(name: &str) -> Job {

@@ -15,7 +15,11 @@ impl Numbers {
 }
 
 fn setup() -> Setup {
-    Setup { max_cycles: Some(100_000), ..Setup::new(config::load("rtx2060s").unwrap()) }
+    Setup {
+        core: lab::CORE_OF_TRACES.into(),
+        max_cycles: Some(100_000),
+        ..Setup::new(config::load("rtx2060s").unwrap())
+    }
 }
 
 fn recorded(workload: &str, n: u64, folder: &Path, format: TraceFormat) {

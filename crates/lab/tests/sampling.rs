@@ -156,7 +156,7 @@ fn a_part_of_a_grid_gives_the_time_of_the_whole() {
 #[test]
 fn traces_leave_out_what_is_not_timed() {
     let folder = tempfile::tempdir().unwrap();
-    let source = setup(Form::Sass, "all");
+    let source = Setup { core: lab::CORE_OF_TRACES.into(), ..setup(Form::Sass, "all") };
     for (name, format) in
         [("native", TraceFormat::Native { values: false }), ("accelsim", TraceFormat::AccelSim(Compression::None))]
     {

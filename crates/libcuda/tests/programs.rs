@@ -208,7 +208,7 @@ fn launches_that_are_not_timed_take_the_time_of_others() {
     assert!(report["sampling"].is_null() && full > 0.0);
     for time in ["representative", "kernels=0..2,22,32", "ctas=0..5"] {
         let (milliseconds, report) = run(time);
-        assert!((milliseconds / full - 1.0).abs() < 0.06, "{time}: {milliseconds} for {full}");
+        assert!((milliseconds / full - 1.0).abs() < 0.08, "{time}: {milliseconds} for {full}");
         let sampling = &report["sampling"];
         assert_eq!(sampling["launches"], 36, "{time}");
         let timed = report["kernels"].as_array().map(Vec::len).expect("kernels") as u64;

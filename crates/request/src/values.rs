@@ -595,10 +595,10 @@ mod tests {
             ("launch.flush_l2_between_kernels", "true".to_owned()),
             ("launch.host_copies_fill_l2", "false".to_owned()),
         ];
-        assert_eq!(of("gv100", "nvprof"), [&alone[..], &[counted("5000")]].concat());
+        assert_eq!(of("gv100", "nvprof"), [&alone[..], &[counted("4363")]].concat());
         assert_eq!(of("gv100", "usual"), of("gv100", "nvprof"));
         let code_too = [("launch.keeps_code", "false".to_owned())];
-        assert_eq!(of("h100", "ncu"), [&alone[..], &[counted("2000")], &cold, &code_too].concat());
+        assert_eq!(of("h100", "ncu"), [&alone[..], &[counted("1800")], &cold, &code_too].concat());
         assert_eq!(of("h100", "usual"), of("h100", "ncu"));
         // Without a figure of its own: the latency of the description.
         let latency = config::load("rtx2060s").unwrap().kernel_latency_cycles().to_string();
