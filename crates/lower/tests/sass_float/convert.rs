@@ -40,6 +40,12 @@ fn between_floating_point_types() {
             .check(|s| u64::from(half::from_f64::<F16>(d(s[0]), Rounding::NearestEven)));
         Case { modify: &types(3, 3), columns: 2, ..double }.check(|s| outd(d(s[0])));
     }
+    let from_bf16 = |d: u64| move |w: Word| w.bits(75, 3, d).bits(84, 3, 4);
+    let bf16 = Case { sm: 90, types: &["bf16"], signs: false, forms: &[1], ..F2F };
+    Case { modify: &from_bf16(1), ..bf16 }
+        .check(|s| u64::from(convert::f32_to_half::<F16>(Bf16::to_f32(s[0] as u16), Mode::RN)));
+    Case { modify: &from_bf16(2), ..bf16 }.check(|s| out(Bf16::to_f32(s[0] as u16)));
+    Case { modify: &from_bf16(3), columns: 2, code: 0x110, ..bf16 }.check(|s| outd(Bf16::to_f32(s[0] as u16).into()));
     let upper = |w| types(2, 1)(w).bits(60, 2, 1);
     Case { types: &["f16x2"], signs: false, forms: &[1, 5], modify: &upper, ..F2F }
         .check(|s| out(F16::to_f32((s[0] >> 16) as u16)));

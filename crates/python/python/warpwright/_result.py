@@ -89,7 +89,7 @@ class Run(Mapping[str, Any]):
     >>> "l2.hit_rate" in run, run.get("nothing"), len(run) == len(dict(run))
     (True, None, True)
     >>> print(run)
-    vectoradd (small, n=65536, block=256, seed=1) on v100, core inorder: ... cycles, ...
+    vectoradd (small, n=65536, block=256, seed=1) on v100, core modern: ... cycles, ...
     """
 
     def __init__(self, outcome: _native.Outcome) -> None:

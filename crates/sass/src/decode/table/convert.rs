@@ -111,8 +111,12 @@ pub(super) const ROWS: &[Row] = &[
         .sm(80, 90)
         .fixed(&[(bits(84, 2), 2), (bits(75, 3), 4)]),
     row(SassOp::F2F, 0x104, AB, F2F_HALF, FROM_F16, "d = half b in another precision").fixed(SOURCE_16),
+    row(SassOp::F2F, 0x104, &[1], F2F_HALF, FROM_F16, "d = bfloat16 b in another precision")
+        .sm(90, 90)
+        .fixed(SOURCE_BF16),
     row(SassOp::F2F, 0x110, AB, F2F, FROM_F32, "double d = b").fixed(SOURCE_32),
     row(SassOp::F2F, 0x110, AB, F2F_HALF, FROM_F16, "double d = half b").fixed(SOURCE_16),
+    row(SassOp::F2F, 0x110, &[1], F2F_HALF, FROM_F16, "double d = bfloat16 b").sm(90, 90).fixed(SOURCE_BF16),
     row(SassOp::F2F, 0x110, AB, F2F, FROM_F64, "d = double b").fixed(SOURCE_64),
     row(SassOp::F2I, 0x105, AB, F2I, FROM_F32, "integer d = b").fixed(SOURCE_32),
     row(SassOp::F2I, 0x105, AB, F2I_HALF, FROM_F16, "integer d = half b").fixed(SOURCE_16),
