@@ -178,13 +178,31 @@ impl MatrixGroups {
 impl CopyEngine {
     /// From the issue of the instruction that starts a transfer to its first request.
     pub fn start_cycles(&self) -> u32 {
-        self.start_cycles.unwrap_or(32)
+        self.start_cycles.unwrap_or(1)
+    }
+
+    /// Cycles that a transfer of `kind` with a tensor map takes longer to its first request.
+    pub fn tensor_cycles(&self, kind: TransferKind) -> u32 {
+        match kind {
+            TransferKind::GlobalToShared | TransferKind::Prefetch => self.tensor_load_cycles.unwrap_or(128),
+            TransferKind::SharedToGlobal | TransferKind::SharedToShared | TransferKind::SharedReduction => 0,
+        }
+    }
+
+    /// Rows of a box per cycle.
+    pub fn rows_per_cycle(&self) -> u32 {
+        self.rows_per_cycle.unwrap_or(1)
+    }
+
+    /// Tensor maps that it keeps.
+    pub fn tensor_maps(&self) -> u32 {
+        self.tensor_maps.unwrap_or(32)
     }
 
     /// Bytes per cycle of a transfer of `kind`.
     pub fn rate(&self, kind: TransferKind) -> u32 {
         match kind {
-            TransferKind::GlobalToShared | TransferKind::Prefetch => self.load_bytes_per_cycle.unwrap_or(64),
+            TransferKind::GlobalToShared | TransferKind::Prefetch => self.load_bytes_per_cycle.unwrap_or(112),
             TransferKind::SharedToGlobal | TransferKind::SharedToShared => self.store_bytes_per_cycle.unwrap_or(24),
             TransferKind::SharedReduction => self.reduction_bytes_per_cycle.unwrap_or(18),
         }
@@ -193,7 +211,7 @@ impl CopyEngine {
     /// Cycles from the last reply to the end of a transfer of `kind`.
     pub fn completion(&self, kind: TransferKind) -> u64 {
         match kind {
-            TransferKind::GlobalToShared | TransferKind::SharedToShared => self.completion_cycles.unwrap_or(138).into(),
+            TransferKind::GlobalToShared | TransferKind::SharedToShared => self.completion_cycles.unwrap_or(1).into(),
             TransferKind::SharedToGlobal | TransferKind::SharedReduction | TransferKind::Prefetch => 0,
         }
     }

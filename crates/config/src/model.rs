@@ -553,11 +553,17 @@ keys! {
 
     /// The engine of an SM for bulk copies and boxes of tensors (TMA), from compute capability 9.0 on.
     CopyEngine: Default at "sm.copy_engine." {
-        /// Optional. From the issue of the instruction that starts a transfer to its first request; 32 if absent.
+        /// Optional. From the issue of the instruction that starts a transfer to its first request; 1 if absent.
         start_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
-        /// Optional. From the arrival of the last byte of a load to the completion of its barrier; 138 if absent.
+        /// Optional. From the arrival of the last byte of a load to the completion of its barrier; 1 if absent.
         completion_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
-        /// Optional. Bytes that loads and prefetches ask for per cycle; 64 if absent.
+        /// Optional. Added before the first request of a load or prefetch with a tensor map; 128 if absent.
+        tensor_load_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. Rows of a box that the engine starts per cycle; 1 if absent.
+        rows_per_cycle: Option<u32> = Int(1, 64), "rows/cycle", optional;
+        /// Optional. Tensor maps that the engine keeps; it reads others from memory, and drops the least recently used one. 32 if absent.
+        tensor_maps: Option<u32> = Int(1, 4096), "maps", optional;
+        /// Optional. Bytes that loads and prefetches ask for per cycle; 112 if absent.
         load_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;
         /// Optional. Bytes that stores send per cycle; 24 if absent.
         store_bytes_per_cycle: Option<u32> = Int(1, 128), "bytes/cycle", optional;

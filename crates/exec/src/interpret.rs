@@ -339,6 +339,11 @@ fn operate_rarely(
             end_transfer(env);
             done?;
         }
+        Op::MapPrefetch(prefetch) => {
+            let done = copy_engine::start(prefetch, &file, (&mut spaces, None), (env.ends, &mut env.cta.started), out);
+            end_transfer(env);
+            done?;
+        }
         Op::AsyncWait(groups) | Op::MatrixWait(groups) | Op::BulkWait { groups, .. } => out.async_groups_left = *groups,
         Op::Shuffle { mode, d, p, s, .. } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
         Op::Vote { kind, d, p, members, .. } => shuffle::vote_sync(&mut file, *kind, *d, *p, *members),

@@ -18,7 +18,7 @@ use crate::operand::{Destination, OperandUse, Origin, columns, reads, reads_pred
 use crate::shuffle::{Redux, ShuffleMode, Vote};
 use crate::special::Special;
 use crate::steer::{BarrierOp, ClusterBarrier, Steer};
-use crate::tensor_copy::TensorCopy;
+use crate::tensor_copy::{MapPrefetch, TensorCopy};
 use crate::video::Video;
 use isa::{Control, OpClass, OpClass as C, Space, Work};
 use num::float32::TestClass;
@@ -200,6 +200,8 @@ pub enum Op {
     BulkCopy(BulkCopy),
     /// The same of a box of a tensor.
     TensorCopy(TensorCopy),
+    /// Brings a tensor map to the copy engine.
+    MapPrefetch(MapPrefetch),
     /// Closes a group of matrix operations of a warp group.
     MatrixCommit,
     /// Waits until at most this many of these groups are left.
@@ -510,6 +512,10 @@ ops! { |f|
         reads(f, [map], 2);
         reads(f, [operands], columns);
         reads(f, extra, 1);
+    }
+    MapPrefetch(prefetch): C::Uniform, Origin::Operands, Control::Transfer => {
+        let MapPrefetch { map, .. } = prefetch;
+        reads(f, [map], 2);
     }
     MatrixCommit {}: C::Uniform, Origin::Operands, Control::MatrixCommit => {}
     MatrixWait(_): C::Uniform, Origin::Operands, Control::MatrixWait => {}

@@ -7,7 +7,7 @@ use crate::mbarrier::{Arriving, own_shared};
 use crate::memory::{generic_space, window_base};
 use crate::tensor_map::{ALIGNMENT, BYTES, Element, Interleave, MOST_DIMENSIONS, Place, Row, TensorMap};
 use crate::update::{AtomicOp, AtomicType};
-use isa::{FaultKind, Space, Transfer, TransferKind};
+use isa::{FaultKind, Space, TensorUse, Transfer, TransferKind};
 
 /// A `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` or `cp.async.bulk.prefetch.tensor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +135,7 @@ impl Copies for TensorCopy {
     ) -> Result<Copy, Stop> {
         let (copy, lane) = (self.copy(file, engine, transfer)?, engine.lane);
         let bytes = copy.map.copied_bytes() as u32;
+        use_map(transfer, file.get(self.map, lane), copy.map.rows() as u32);
         copy.map.walk(&copy.place, |row| {
             add_run(transfer, row.address, row.inside);
             Ok::<_, Stop>(())
@@ -156,6 +157,48 @@ impl Copies for TensorCopy {
             _ => copy.store(engine, self.reduction),
         }
     }
+}
+
+/// `prefetch.tensormap`: brings a tensor map to the copy engine. A hint: whatever its address is, it has no other effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapPrefetch {
+    /// Address of the map, of two columns.
+    pub map: Reg,
+    /// The warp executes it once, not each lane.
+    pub once: bool,
+}
+
+impl Copies for MapPrefetch {
+    type Copy = ();
+
+    fn kind(&self) -> TransferKind {
+        TransferKind::Prefetch
+    }
+
+    fn is_once(&self) -> bool {
+        self.once
+    }
+
+    fn prepare(
+        &self,
+        file: &Lanes<'_>,
+        engine: &Engine<'_, '_, '_>,
+        transfer: &mut Transfer,
+        _: &mut Vec<Arriving>,
+    ) -> Result<(), Stop> {
+        use_map(transfer, file.get(self.map, engine.lane), 0);
+        Ok(())
+    }
+
+    fn move_data(&self, (): &(), _: &mut Engine<'_, '_, '_>) -> Outcome {
+        Ok(())
+    }
+}
+
+/// Adds a lane's use of the map at this address, with `rows` rows. All lanes count as users of the first one's map.
+fn use_map(transfer: &mut Transfer, map: u64, rows: u32) {
+    let of_lanes = transfer.tensor.get_or_insert(TensorUse { map, rows: 0 });
+    of_lanes.rows = of_lanes.rows.saturating_add(rows);
 }
 
 /// Reads and checks the map at a generic address.

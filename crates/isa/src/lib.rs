@@ -31,6 +31,6 @@ pub use launch::{ClusterMember, Dim3, KernelId, LaunchShape};
 pub use matrix::{GroupWork, MatrixType, MatrixWork};
 pub use stream::{
     ALL_COPIES, BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, MessageId, OperandValues, PeerAccesses, SourceSpot,
-    StepContext, Transfer, TransferId, TransferKind, WarpSlot, WarpStream,
+    StepContext, TensorUse, Transfer, TransferId, TransferKind, WarpSlot, WarpStream,
 };
 pub use work::Work;

@@ -100,6 +100,17 @@ pub struct Transfer {
     /// If they receive them from global memory: the own CTA, and the message for [`WarpStream::delivered`] when one of
     /// them has received all bytes.
     pub multicast: Option<(ClusterMember, MessageId)>,
+    /// The tensor map that it uses; none for a bulk copy.
+    pub tensor: Option<TensorUse>,
+}
+
+/// Use of a tensor map by a transfer. A prefetch without runs only brings the map to the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorUse {
+    /// Generic address of the map.
+    pub map: u64,
+    /// Rows of its box along the first dimension, including those outside the tensor.
+    pub rows: u32,
 }
 
 kit::id! {

@@ -6,7 +6,7 @@ mod interleaved;
 use crate::timed;
 use exec::tensor_map::{Element, Interleave, Shape, Swizzle, TensorMap, WORDS};
 use exec::{Arg, DeviceState, Launch, run};
-use isa::{Dim3, Fault, TransferKind};
+use isa::{Dim3, Fault, TensorUse, TransferKind};
 use lower::{Loaded, LowerOptions, RegisterLimits, Registers, load, load_cubin};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -408,8 +408,11 @@ fn prefetches_access_what_a_load_would() {
         let left = launch(module, "prefetches", &case.map.encode(), &case, true).unwrap();
         let runs =
             left.transfers.iter().map(|t| (t.kind, t.runs.iter().map(|run| run.1).collect::<Vec<_>>(), t.shared_bytes));
-        let one = (TransferKind::Prefetch, vec![16, 16], 0);
-        assert_eq!(runs.collect::<Vec<_>>(), [one.clone(), one], "{}", module.0);
+        let (of_map, one) = ((TransferKind::Prefetch, vec![], 0), (TransferKind::Prefetch, vec![16, 16], 0));
+        assert_eq!(runs.collect::<Vec<_>>(), [of_map, one.clone(), one], "{}", module.0);
+        let tensors: Vec<_> = left.transfers.iter().filter_map(|t| t.tensor).collect();
+        let map = tensors[0].map;
+        assert_eq!(tensors, [0, 3, 3].map(|rows| TensorUse { map, rows }), "{}", module.0);
         let case = im2col(4, 1);
         let left = launch(module, "prefetch_im2col", &case.map.encode(), &case, true).unwrap();
         assert_eq!(left.transfers.len(), 1);

@@ -46,7 +46,16 @@ impl Load {
             Self::Dram | Self::Writes => n,
         };
         let kind = if self == Self::Writes && n % 3 == 2 { RequestKind::Write } else { RequestKind::Read };
-        Request { address: sector * 32, bytes: 32, kind, local: false, byte_mask: u32::MAX, token: 0, from: Level::L2 }
+        Request {
+            address: sector * 32,
+            bytes: 32,
+            kind,
+            local: false,
+            whole: false,
+            byte_mask: u32::MAX,
+            token: 0,
+            from: Level::L2,
+        }
     }
 }
 

@@ -59,7 +59,7 @@ impl Transaction {
     #[inline]
     pub fn request(&self, kind: RequestKind, local: bool, token: u32) -> Request {
         let Self { address, bytes, byte_mask } = *self;
-        Request { address, bytes, kind, local, byte_mask, token, from: Level::L2 }
+        Request { address, bytes, kind, local, whole: false, byte_mask, token, from: Level::L2 }
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Request {
     pub kind: RequestKind,
     /// Whether the access is to local memory (for the statistics and for write policies).
     pub local: bool,
+    /// Whether its data cross to the SM as one packet, instead of one for each sector.
+    pub whole: bool,
     /// Bytes of the sector that a write covers: bit *i* is byte *i* of the sector. For several
     /// sectors, the bytes covered in every one of them.
     pub byte_mask: u32,
@@ -128,7 +130,7 @@ kit::persist! {
     enum RequestKind {
         Read = 0, Write = 1, WriteBack = 2, Atomic = 3, Instruction = 4, Constant = 5, Texture = 6
     }
-    new struct Request { address, bytes, kind, local, byte_mask, token, from }
+    new struct Request { address, bytes, kind, local, whole, byte_mask, token, from }
     struct Drain { upto, packets, cycles }
     struct Port { outbox, waiting, drain, inbox }
 }

@@ -141,7 +141,7 @@ impl<O: Observer> Fabric<O> {
         let bytes = access.element.bytes;
         let byte_mask = (u32::MAX >> (32 - u32::from(bytes))) << (address % 32);
         let (kind, local) = (RequestKind::Read, access.is_private());
-        let request = Request { address, bytes: 32, kind, local, byte_mask, token: 0, from: Level::L2 };
+        let request = Request { address, bytes: 32, kind, local, whole: false, byte_mask, token: 0, from: Level::L2 };
         match access.kind {
             AccessKind::Atomic(_) => {
                 let request = Request { address: address & !31, kind: RequestKind::Atomic, ..request };

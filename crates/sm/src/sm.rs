@@ -254,6 +254,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
 
     fn flush_l1(&mut self) {
         self.memory.invalidate_l1();
+        self.state.engine.drop_maps();
     }
 
     fn count(&self, sum: &mut SmTotals) {

@@ -3,7 +3,7 @@
 use crate::support;
 
 use config::CopyEngine;
-use isa::{Control, OpClass, TransferKind};
+use isa::{Control, OpClass, TensorUse, Transfer, TransferKind};
 use mem::RequestKind;
 use sm::passages::{Cycles, Passages, Selection};
 use sm::{Stall, Timeline};
@@ -12,6 +12,9 @@ use support::*;
 const ENGINE: CopyEngine = CopyEngine {
     start_cycles: Some(20),
     completion_cycles: Some(50),
+    tensor_load_cycles: Some(100),
+    rows_per_cycle: Some(1),
+    tensor_maps: Some(2),
     load_bytes_per_cycle: Some(64),
     store_bytes_per_cycle: Some(32),
     reduction_bytes_per_cycle: Some(16),
@@ -54,6 +57,102 @@ fn a_load_takes_its_start_its_lines_the_memory_and_its_completion() {
         assert_eq!((run.sm.counters().transfers, run.sm.counters().transfer_bytes), (1, bytes.into()));
         assert!(run.sm.account().stalled(Stall::Mbarrier) > 200);
     }
+}
+
+/// Addresses of tensor maps.
+const MAPS: [u64; 3] = [0x1_0000, 0x1_0080, 0x1_0100];
+
+/// `line`, which starts a transfer, by a tensor map.
+fn by_map(line: Line, map: u64, rows: u32) -> Line {
+    let transfer = line.transfer.map(|transfer| Transfer { tensor: Some(TensorUse { map, rows }), ..transfer });
+    Line { transfer, ..line }
+}
+
+fn prefetch_of(map: u64) -> Line {
+    by_map(transfer(TransferKind::Prefetch, &[]), map, 0)
+}
+
+/// Cycles of a load by a tensor map that the engine has, of this many lines, to the end of its wait.
+fn of_box(lines: u64) -> u64 {
+    20 + 100 + (lines - 1) * 2 + 200 + 50 + AFTER_WAIT
+}
+
+#[test]
+fn a_tensor_map_is_read_at_its_first_use() {
+    for (bytes, rows) in [(128, 1), (1024, 8), (4096, 32)] {
+        let load = by_map(load(bytes), MAPS[0], rows);
+        let run = run(ENGINE, &[load.clone(), await_transfers(1), load, await_transfers(2), add(1, &[])]);
+        let (lines, second) = (u64::from(rows), from_first(&run, 2));
+        assert_eq!(second, of_box(lines) + 200, "{bytes} bytes and the read of the map");
+        assert_eq!(from_first(&run, 4) - second, of_box(lines), "{bytes} bytes by a map that is there");
+        assert_eq!(run.sm.counters().requests, 2 * lines + 1);
+        assert_eq!(run.sm.counters().transfer_bytes, 2 * u64::from(bytes));
+    }
+}
+
+#[test]
+fn a_prefetch_brings_a_tensor_map_and_nobody_waits_for_it() {
+    let (bulk, load) = (load(1024), by_map(load(128), MAPS[0], 1));
+    let passes = |between: &[Line]| {
+        let mut lines = vec![prefetch_of(MAPS[0])];
+        lines.extend_from_slice(between);
+        let transfers = 2 + between.iter().filter(|line| line.transfer.is_some()).count();
+        lines.extend([load.clone(), await_transfers(transfers), add(1, &[])]);
+        let (run, order) = (run(ENGINE, &lines), between.len() as u32 + 1);
+        (from_first(&run, order), from_first(&run, order + 2))
+    };
+    // The map comes 200 cycles after the prefetch's turn; the load has its own turn before.
+    let (issue, end) = passes(&[]);
+    assert!(issue < 20, "the warp does not wait for the prefetch: {issue}");
+    assert_eq!(end, 20 + 200 + 200 + 50 + AFTER_WAIT);
+    let (issue, end) = passes(&[bulk, await_transfers(2)]);
+    assert_eq!(end - issue, of_box(1), "the map is there");
+}
+
+#[test]
+fn the_least_recently_used_tensor_map_goes_first() {
+    let reads = |order: &[usize]| {
+        let lines: Vec<Line> = order
+            .iter()
+            .zip(1..)
+            .flat_map(|(&map, count)| [by_map(load(128), MAPS[map], 1), await_transfers(count)])
+            .collect();
+        run(ENGINE, &lines).sm.counters().requests - order.len() as u64
+    };
+    assert_eq!(reads(&[0, 1, 0, 1, 0]), 2);
+    assert_eq!(reads(&[0, 1, 2, 0, 1, 2]), 6);
+    assert_eq!(reads(&[0, 1, 0, 2, 0, 1]), 4);
+}
+
+#[test]
+fn rows_of_a_box_start_one_per_cycle() {
+    // Rows of 32 bytes, adjacent in memory, and rows of which the first half is outside the tensor.
+    for (runs, rows, lines, last) in
+        [(vec![(4096, 1024)], 32, 8, 7 * 4), (vec![(4096, 64), (8192, 64)], 2, 2, 1), (vec![(4096, 128)], 64, 1, 0)]
+    {
+        let load = by_map(transfer(TransferKind::GlobalToShared, &runs), MAPS[0], rows);
+        let lines_of = [load.clone(), await_transfers(1), load.clone(), await_transfers(2), add(1, &[])];
+        let run = run(ENGINE, &lines_of);
+        assert_eq!(from_first(&run, 4) - from_first(&run, 2), of_box(1) + last, "{runs:?}");
+        assert_eq!(run.sm.counters().requests, 2 * lines + 1);
+    }
+}
+
+#[test]
+fn stores_by_a_tensor_map_start_as_bulk_stores_do() {
+    let passes = |maps: bool| {
+        let mut lines = Vec::new();
+        for _ in 0..2 {
+            let [copy, commit] = store(TransferKind::SharedToGlobal, 1024);
+            lines.extend([if maps { by_map(copy, MAPS[0], 8) } else { copy }, commit, wait(Control::BulkReadWait, 0)]);
+        }
+        lines.push(add(1, &[]));
+        let run = run(ENGINE, &lines);
+        (from_first(&run, 3), from_first(&run, 6) - from_first(&run, 3))
+    };
+    let (bulk, by_map) = (passes(false), passes(true));
+    assert_eq!(by_map.0, bulk.0 + 200, "the map is read");
+    assert_eq!(by_map.1, bulk.1);
 }
 
 #[test]
@@ -129,9 +228,12 @@ fn sleeping_changes_nothing_and_warps_end_after_their_transfers() {
 #[test]
 fn each_key_of_the_copy_engine_counts() {
     type Change = fn(&mut CopyEngine);
-    let keys: [(&str, Change); 5] = [
+    let keys: [(&str, Change); 8] = [
         ("start_cycles", |e| e.start_cycles = Some(21)),
         ("completion_cycles", |e| e.completion_cycles = Some(51)),
+        ("tensor_load_cycles", |e| e.tensor_load_cycles = Some(101)),
+        ("rows_per_cycle", |e| e.rows_per_cycle = Some(2)),
+        ("tensor_maps", |e| e.tensor_maps = Some(3)),
         ("load_bytes_per_cycle", |e| e.load_bytes_per_cycle = Some(32)),
         ("store_bytes_per_cycle", |e| e.store_bytes_per_cycle = Some(64)),
         ("reduction_bytes_per_cycle", |e| e.reduction_bytes_per_cycle = Some(32)),
@@ -140,6 +242,10 @@ fn each_key_of_the_copy_engine_counts() {
     for kind in [TransferKind::SharedToGlobal, TransferKind::SharedReduction] {
         lines.extend(store(kind, 2048));
         lines.push(wait(Control::BulkWait, 0));
+    }
+    // After the load and the two stores.
+    for (map, count) in [0, 1, 2, 0].into_iter().zip(4..) {
+        lines.extend([by_map(load(512), MAPS[map], 16), await_transfers(count)]);
     }
     let cycles = |engine| run(engine, &lines).now;
     for (key, change) in keys {

@@ -1,6 +1,7 @@
 //! Runs generated kernels and computes their cycles per unit of work.
 
 use super::kernels;
+use exec::tensor_map::{self, Element, Interleave, Swizzle, TensorMap};
 use gpu::Stats;
 use isa::{Channel, Dim3, Image, Sampler, Shape};
 use lab::Setup;
@@ -76,6 +77,33 @@ impl Bench {
         for i in 0..nodes {
             let next = buffer.address + (i + 1) % nodes * stride;
             self.device.write(buffer, i * stride, &next.to_le_bytes())?;
+        }
+        Ok(buffer)
+    }
+
+    /// `count` maps, one after the other, of a tensor of bytes that its box covers.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn tensor_maps(&mut self, count: u64, [row_bytes, rows]: [u32; 2]) -> Result<Buffer, DeviceError> {
+        let tensor = self.device.alloc("tensor", u64::from(row_bytes) * u64::from(rows))?;
+        let buffer = self.device.alloc("maps", count * tensor_map::BYTES as u64)?;
+        let map = TensorMap {
+            address: tensor.address,
+            element: Element::U8,
+            rank: 2,
+            sizes: [row_bytes.into(), rows.into(), 1, 1, 1],
+            strides: [row_bytes.into(), 0, 0, 0],
+            element_strides: [1; 5],
+            shape: tensor_map::Shape::Tiled { size: [row_bytes, rows, 1, 1, 1] },
+            interleave: Interleave::None,
+            swizzle: Swizzle::None,
+            promotion: 0,
+            fills_nan: false,
+        };
+        let bytes: Vec<u8> = map.encode().iter().flat_map(|word| word.to_le_bytes()).collect();
+        for i in 0..count {
+            self.device.write(buffer, i * tensor_map::BYTES as u64, &bytes)?;
         }
         Ok(buffer)
     }

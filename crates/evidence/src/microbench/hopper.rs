@@ -17,6 +17,10 @@ pub const HOLD_COLUMNS: [u32; 3] = [8, 16, 64];
 
 /// Bytes of a bulk copy.
 pub const COPY_BYTES: u32 = 4096;
+/// Bytes of loads whose latency is measured.
+pub const LOAD_BYTES: [u32; 3] = [128, 4096, 32_768];
+/// Bytes of a row of a box.
+pub const BOX_ROW_BYTES: u32 = 128;
 /// Bytes that a warp's load from another CTA brings.
 pub const PEER_LOAD_BYTES: u32 = 512;
 
@@ -169,19 +173,42 @@ fn whole(name: &str, operation: &str, opcode: &'static str) -> Kernel {
     }
 }
 
-/// Loads of 128 bytes into shared memory, each waited for at an `mbarrier`.
-fn bulk_load() -> Kernel {
-    let setup = "mov.u32 %r1, scratch;\nadd.u32 %r2, %r1, 1024;\nmov.u32 %r5, 0;\n\
-                 mbarrier.init.shared::cta.b64 [%r2], 1;\nfence.proxy.async.shared::cta;\n";
-    kernel("bulk_load_chain".to_owned(), (8, 16), &["UBLKCP"], ("", setup, ""), |n| {
+/// Loads into shared memory of `bytes` bytes, each waited for at an `mbarrier`: `copy` brings them from the start of
+/// the data, or by the tensor map there.
+fn loads(name: String, bytes: u32, copy: &str, opcode: &'static str) -> Kernel {
+    let setup = format!(
+        ".shared .align 128 .b8 tile[{bytes}];\nmov.u32 %r1, tile;\nmov.u32 %r2, scratch;\nmov.u32 %r5, 0;\n\
+         mov.u32 %r6, 0;\nmov.u64 %p2, %p1;\n\
+         mbarrier.init.shared::cta.b64 [%r2], 1;\nfence.proxy.async.shared::cta;\n"
+    );
+    kernel(name, (8, 16), &[opcode], ("", &setup, ""), |n| {
         repeated(n, |i| {
             format!(
-                "mbarrier.arrive.expect_tx.shared::cta.b64 %l3, [%r2], 128;\n\
-                 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%p1], 128, [%r2];\n\
+                "mbarrier.arrive.expect_tx.shared::cta.b64 %l3, [%r2], {bytes};\n{copy}\n\
                  WAIT{i}:\nmbarrier.try_wait.parity.shared::cta.b64 %q1, [%r2], %r5;\n@!%q1 bra WAIT{i};\nxor.b32 %r5, %r5, 1;"
             )
         })
     })
+}
+
+fn bulk_load(bytes: u32) -> Kernel {
+    let copy =
+        format!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%p1], {bytes}, [%r2];");
+    loads(format!("bulk_load_{bytes}_chain"), bytes, &copy, "UBLKCP")
+}
+
+/// A load of a box from its tensor's start.
+const BOX_LOAD: &str =
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%p2, {%r6, %r6}], [%r2];";
+
+fn box_load(bytes: u32) -> Kernel {
+    loads(format!("tensor_load_{bytes}_chain"), bytes, BOX_LOAD, "UTMALDG")
+}
+
+/// Loads of a row, each by the next tensor map.
+fn fresh_maps() -> Kernel {
+    let copy = format!("{BOX_LOAD}\nadd.u64 %p2, %p2, 128;");
+    loads("tensor_map_chain".to_owned(), BOX_ROW_BYTES, &copy, "UTMALDG")
 }
 
 /// CTAs of a kernel in clusters of two.
@@ -249,10 +276,11 @@ pub fn kernels() -> Vec<Kernel> {
         copies("bulk_reductions", REDUCTION, "UBLKRED"),
         whole("bulk_store_kernel", STORE, "UBLKCP"),
         whole("bulk_reduction_kernel", REDUCTION, "UBLKRED"),
-        bulk_load(),
+        fresh_maps(),
         peer_chase(),
         peer_loads(),
         cluster_barriers(),
     ]);
+    all.extend(LOAD_BYTES.iter().flat_map(|&bytes| [bulk_load(bytes), box_load(bytes)]));
     all
 }

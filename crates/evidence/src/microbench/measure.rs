@@ -3,7 +3,7 @@
 use super::bench::{Bench, Difference, Work};
 use super::binaries;
 use super::catalogue::Group;
-use super::hopper::COPY_BYTES;
+use super::hopper::{BOX_ROW_BYTES, COPY_BYTES};
 use super::quantity::{Method, Quantity, Scale, quantities};
 use super::source::{self, CHASE_LOADS, Kernel, STREAM_ACCESSES, STREAM_THREADS};
 use lab::Setup;
@@ -15,6 +15,9 @@ use workloads::device::{DeviceError, ModuleCode};
 
 /// Trips of the loops, and their double: enough for the steady state.
 const TRIPS: u32 = 4;
+
+/// Tensor maps of a run: one for each load of most trips of most lines.
+const MAPS: u64 = 2 * TRIPS as u64 * 16;
 
 /// Data that a CTA of a stream accesses in one trip.
 const STREAM_BYTES: u32 = STREAM_THREADS * 16 * STREAM_ACCESSES;
@@ -48,9 +51,26 @@ impl Runner<'_> {
 
     /// The same with several CTAs.
     fn per_line_of(&self, kernel: &str, (ctas, threads): (u32, u32), lane_bytes: u32) -> Result<f64, DeviceError> {
-        let lines = self.kernels[kernel].lines.map_or(1, |(short, long)| long - short);
         let mut bench = self.bench(self.setup, kernel)?;
         let data = bench.buffer(u64::from(ctas * COPY_BYTES).max(1 << 20))?.address;
+        self.per_line_in(&mut bench, kernel, (ctas, threads), (data, lane_bytes))
+    }
+
+    /// Cycles of each load by tensor maps of a tensor of `rows` rows.
+    fn per_box(&self, kernel: &str, rows: u32) -> Result<f64, DeviceError> {
+        let mut bench = self.bench(self.setup, kernel)?;
+        let data = bench.tensor_maps(MAPS, [BOX_ROW_BYTES, rows])?.address;
+        self.per_line_in(&mut bench, kernel, (1, 1), (data, 0))
+    }
+
+    fn per_line_in(
+        &self,
+        bench: &mut Bench,
+        kernel: &str,
+        (ctas, threads): (u32, u32),
+        (data, lane_bytes): (u64, u32),
+    ) -> Result<f64, DeviceError> {
+        let lines = self.kernels[kernel].lines.map_or(1, |(short, long)| long - short);
         let work = |trips| Work { ctas, threads, data, trips, cta_stride: lane_bytes, ..Work::default() };
         let mut trip = |entry| bench.beyond_of(entry, work(TRIPS), work(2 * TRIPS)).map(|counted| counted.of("cycles"));
         let (short, long) = (trip("short")?, trip("long")?);
@@ -197,10 +217,9 @@ impl Runner<'_> {
                 let cycles = self.per_line_of(kernel, (ctas * self.setup.gpu.sm_count, threads), 0)?;
                 Ok(f64::from(ctas * bytes) / cycles)
             }
-            Method::BeyondL2 => {
-                let plain = quantities().iter().find(|q| q.name == "l2_latency").map(|q| (q.kernel.as_str(), q.method));
-                let plain = plain.map_or(Ok(0.0), |(kernel, method)| self.measure(kernel, method))?;
-                Ok(self.per_line(kernel, 1, 0)? - plain)
+            Method::Boxes { rows } => self.per_box(kernel, rows),
+            Method::FirstUse => {
+                Ok(self.per_box(kernel, 1)? - self.per_box(&format!("tensor_load_{BOX_ROW_BYTES}_chain"), 1)?)
             }
             Method::Profiled { ctas, threads, trips } => self.profiled(kernel, ctas, threads, trips),
             Method::Chase { nodes, stride, warm } => self.chase(kernel, nodes, stride, warm),

@@ -1,7 +1,10 @@
 //! The quantities that microbenchmarks measure: names, units, and the run of a kernel from which each comes.
 
 use super::catalogue::{CLASSES, Class, Group};
-use super::hopper::{self, CHAIN_COLUMNS, COPY_BYTES, FirstFactor, HOLD_COLUMNS, LATENCY_COLUMNS, PEER_LOAD_BYTES};
+use super::hopper::{
+    self, BOX_ROW_BYTES, CHAIN_COLUMNS, COPY_BYTES, FirstFactor, HOLD_COLUMNS, LATENCY_COLUMNS, LOAD_BYTES,
+    PEER_LOAD_BYTES,
+};
 use std::sync::LazyLock;
 
 /// Measurement of a run of a kernel.
@@ -31,8 +34,10 @@ pub(super) enum Method {
     Atomics { lane_bytes: u32 },
     /// Bytes per cycle and SM of all SMs, with `ctas` CTAs on each; `bytes` of a line of a CTA.
     BytesPerLine { ctas: u32, threads: u32, bytes: u32 },
-    /// Cycles that each line of one thread takes longer than a load from L2.
-    BeyondL2,
+    /// Cycles of each line of one thread, which loads boxes of this many rows by tensor maps at the start of the data.
+    Boxes { rows: u32 },
+    /// The same of a row, beyond the cycles of one by the same map each time.
+    FirstUse,
     /// Cycles of a whole kernel as a profiler counts them, when caches are cold.
     Profiled { ctas: u32, threads: u32, trips: u32 },
     /// Cycles of the second of two launches.
@@ -220,6 +225,16 @@ fn of_hopper() -> Vec<Quantity> {
         let all_lines = Method::Line { threads: 256, lane_bytes: 0 };
         HOLD_COLUMNS.iter().for_each(|n| add("shared_hold", n, CYCLES, held, "hold", all_lines));
     }
+    for bytes in LOAD_BYTES {
+        let text = format!("load of {bytes} bytes from L2 to shared memory with the wait at its mbarrier");
+        let mut add = |form, text, method| {
+            let (name, kernel) = (format!("{form}_load_{bytes}_latency"), format!("{form}_load_{bytes}_chain"));
+            all.push(q(Group::BulkCopy, name, CYCLES, text, kernel, method, once));
+        };
+        add("bulk", text.clone(), Method::Line { threads: 1, lane_bytes: 0 });
+        let by_map = format!("{text}, by a tensor map that the engine has, in rows of {BOX_ROW_BYTES}");
+        add("tensor", by_map, Method::Boxes { rows: bytes / BOX_ROW_BYTES });
+    }
     macro_rules! table {
         ($($row:ident($group:ident, $name:expr, $unit:expr, $text:expr, $kernel:expr, $method:expr, $scale:expr);)*) => {
             [$($row(Group::$group, $name.into(), $unit, $text.into(), $kernel.into(), $method, $scale)),*]
@@ -245,7 +260,7 @@ fn of_hopper() -> Vec<Quantity> {
         q(BulkCopy, "bulk_reduction_kernel", cycles, "the same of reductions", "bulk_reduction_kernel", few, once);
         q(BulkCopy, "bulk_store_kernel_256", cycles, "kernel of 256 CTAs with 16 such stores each", "bulk_store_kernel", many, once);
         q(BulkCopy, "bulk_reduction_kernel_256", cycles, "the same of reductions", "bulk_reduction_kernel", many, once);
-        q(BulkCopy, "bulk_load_latency", cycles, "load of 128 bytes to shared memory and the wait at its mbarrier: beyond a plain load, both from L2", "bulk_load_chain", Method::BeyondL2, once);
+        q(BulkCopy, "tensor_map_first_use", cycles, "time that a load of 128 bytes takes longer by a tensor map that is only in L2", "tensor_map_chain", Method::FirstUse, once);
         q(Cluster, "cluster_load_latency", cycles, "load from shared memory of another CTA", "cluster_chase", Method::InCluster { threads: 32 }, once);
         q(Cluster, "cluster_load_bandwidth", bytes, "loads of 128 bits a lane of two CTAs from each other's shared memory", "cluster_loads", peers, Scale::Per(f64::from(8 * PEER_LOAD_BYTES)));
         q(Cluster, "cluster_barrier", cycles, "barrier to barrier of a cluster of two CTAs", "cluster_barriers", Method::InCluster { threads: 32 }, once);

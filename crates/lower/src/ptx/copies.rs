@@ -8,7 +8,7 @@ use exec::bulk::BulkCopy;
 use exec::int::{Int1, Int2};
 use exec::lanes::Reg;
 use exec::op::Op;
-use exec::tensor_copy::TensorCopy;
+use exec::tensor_copy::{MapPrefetch, TensorCopy};
 use isa::{Space, TransferKind};
 use ptx::Type;
 use ptx::ast::{Address, AddressBase, Operand, OperandKind};
@@ -118,6 +118,14 @@ impl FunctionLowering<'_, '_> {
         let copy =
             TensorCopy { kind, reduction, rank, im2col: is_im2col, map, operands, extra, multicast, once: false };
         Ok(Op::TensorCopy(copy))
+    }
+
+    /// Lowers `prefetch.tensormap`.
+    pub fn map_prefetch(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
+        self.space_of(m);
+        self.expect(o, 1)?;
+        let map = self.global_place(&o[0])?;
+        Ok(Op::MapPrefetch(MapPrefetch { map, once: false }))
     }
 
     /// The generic address of a tensor map.

@@ -25,10 +25,10 @@ impl FunctionLowering<'_, '_> {
             "createpolicy" => self.create_policy(m, o),
             "cp" if m.has("bulk") => self.bulk(m, o),
             "cp" => self.async_copy(m, o),
+            "prefetch" if m.has("tensormap") => self.map_prefetch(m, o),
             // Hints to the caches.
             _ => {
                 self.space_of(m);
-                m.ignore(&["tensormap"]);
                 m.ignore_prefixed(&["L1", "L2", "evict", "uni"]);
                 Ok(Op::Nop)
             }

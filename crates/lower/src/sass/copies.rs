@@ -11,7 +11,7 @@ use exec::bulk::BulkCopy;
 use exec::int::Int2;
 use exec::lanes::Reg;
 use exec::op::Op;
-use exec::tensor_copy::TensorCopy;
+use exec::tensor_copy::{MapPrefetch, TensorCopy};
 use isa::TransferKind;
 use sass::decode::modifier::{CopyDirection, key};
 use sass::decode::operand::{Memory, Register};
@@ -97,5 +97,16 @@ pub(super) fn tensor(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let (map, operands) = (place(b, map, 2)?, place(b, operands, head + u16::from(rank))?);
     let (im2col, multicast) = (inst.has(key::IM2COL), inst.has(key::MULTICAST));
     b.emit(Op::TensorCopy(TensorCopy { kind, reduction, rank, im2col, map, operands, extra, multicast, once: true }));
+    Ok(())
+}
+
+/// `UTMACCTL`: `.PF` brings a tensor map to the engine, `.IV` has no effect.
+pub(super) fn tensor_map(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    if !inst.has(key::MAP_PREFETCH) {
+        return Ok(());
+    }
+    let &[map] = &list(inst)[..] else { return Err("it has an unknown form".into()) };
+    let map = place(b, map, 2)?;
+    b.emit(Op::MapPrefetch(MapPrefetch { map, once: true }));
     Ok(())
 }

@@ -72,6 +72,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         SassOp::SyncsPhaseChk => barrier::check(b, inst),
         SassOp::UBlkCp | SassOp::UBlkRed | SassOp::UBlkPf => copies::bulk(b, inst),
         SassOp::UTmaLdG | SassOp::UTmaStG | SassOp::UTmaRedG | SassOp::UTmaPf => copies::tensor(b, inst),
+        SassOp::UTmaCctl => copies::tensor_map(b, inst),
         SassOp::QSpc => memory::query_space(b, inst),
 
         SassOp::FAdd => float::add_f32(b, inst),
@@ -112,13 +113,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
         // Without effect here. Grids of a stream run one after another: there is nothing to wait for.
         SassOp::AcqBulk | SassOp::PreExit | SassOp::FenceViewAsync => Ok(()),
         SassOp::WarpGroup => group::wait(b, inst),
-        SassOp::Nop
-        | SassOp::PmTrig
-        | SassOp::Cctl
-        | SassOp::SyncsCctl
-        | SassOp::UTmaCctl
-        | SassOp::ErrBar
-        | SassOp::CgaErrBar => Ok(()),
+        SassOp::Nop | SassOp::PmTrig | SassOp::Cctl | SassOp::SyncsCctl | SassOp::ErrBar | SassOp::CgaErrBar => Ok(()),
 
         SassOp::Shfl => warp::shuffle(b, inst),
         SassOp::Vote | SassOp::VoteU => warp::vote(b, inst),

@@ -156,26 +156,32 @@ impl Slice {
             && !waiter.silent
         {
             let part = Part(waiter.token);
-            let packet = &mut packets[part.packet()];
-            packet.request.from = packet.request.from.max(waiter.from);
-            self.reply(part, packet.sm);
+            let request = &mut packets[part.packet()].request;
+            request.from = request.from.max(waiter.from);
+            self.reply(part, packets);
         }
     }
 
-    /// A part of a packet of `sm` goes to the crossbar, after those that wait to be handed over.
+    /// A part of a packet goes to the crossbar, after those that wait to be handed over. Of a packet whose data cross
+    /// together, the last part does, with the others' data.
     #[inline(always)]
-    fn reply(&mut self, part: Part, sm: u16) {
-        self.to_crossbar.push(Reply { from: 0, part, sm });
+    fn reply(&mut self, part: Part, packets: &mut Packets) {
+        let packet = &mut packets[part.packet()];
+        if packet.request.whole && packet.parts_left > 1 {
+            packet.parts_left -= 1;
+        } else {
+            self.to_crossbar.push(Reply { from: 0, part, sm: packet.sm });
+        }
     }
 
     /// Takes what DRAM has given back; returns whether there was no room for more before.
     #[inline(always)]
-    fn take_fill(&mut self, now: u64, packets: &Packets) -> bool {
+    fn take_fill(&mut self, now: u64, packets: &mut Packets) -> bool {
         match self.from_dram.front() {
             Some(&FromDram::Fill(token)) if self.cache.fill_port_free(now) => {
                 self.cache.fill_from(now, token, Level::Dram);
             }
-            Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.reply(part, packets[part.packet()].sm),
+            Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.reply(part, packets),
             Some(FromDram::Nothing) => {}
             _ => return false,
         }
@@ -218,8 +224,7 @@ impl Slice {
     /// Looks one part of a packet up, which is the first one from the crossbar.
     #[inline(never)]
     fn try_part(&mut self, now: u64, part: Part, packets: &mut Packets) {
-        let Packet { request, sm, .. } = &packets[part.packet()];
-        let (request, sm) = (self.part_of(request, part), *sm);
+        let request = self.part_of(&packets[part.packet()].request, part);
         let access = self.cache.look_up(now, &request);
         if let CacheOutcome::Fail(reason) = access.outcome {
             self.blocked = Some(Blocked { failure: self.cache.failure(reason), tried: now });
@@ -230,7 +235,7 @@ impl Slice {
         if request.kind == RequestKind::WriteBack {
             finish_part(packets, part, |_| {});
         } else if access.answer == Answer::Now {
-            self.reply(part, sm);
+            self.reply(part, packets);
         }
     }
 
@@ -327,10 +332,10 @@ impl Slice {
         self.to_crossbar.pop()
     }
 
-    /// Data in a reply to `request`: a sector or line of it, or all that was asked for.
+    /// Data in a packet of a reply to `request`: a sector or line of it, or all that was asked for.
     #[inline]
     pub fn bytes_of_part(&self, request: &Request) -> u32 {
-        request.bytes.min(self.fetch_bytes)
+        if request.whole { request.bytes } else { request.bytes.min(self.fetch_bytes) }
     }
 
     /// The slice's next request to DRAM.

@@ -6,7 +6,7 @@ use kit::Ring;
 use proptest::prelude::*;
 
 fn request(kind: RequestKind, address: u64, token: u32) -> Request {
-    Request { address, bytes: 32, kind, local: false, byte_mask: u32::MAX, token, from: Level::L2 }
+    Request { address, bytes: 32, kind, local: false, whole: false, byte_mask: u32::MAX, token, from: Level::L2 }
 }
 
 fn read(address: u64, token: u32) -> Request {
@@ -177,6 +177,29 @@ fn a_line_is_served_by_sectors_and_answered_once() {
     assert_eq!(answers.iter().map(|a| a.2).collect::<Vec<_>>(), [reply]);
     assert_eq!(system.counters().partitions.parts, 4);
     assert_eq!(system.counters().replies.packets, 4);
+}
+
+/// Of lines in different slices, a cycle brings one as one packet, and a sector of one by sectors.
+#[test]
+fn a_whole_line_crosses_as_one_packet() {
+    const LINES: u64 = 8;
+    let config = small_gpu();
+    let run = |whole| {
+        let (mut system, mut ports) = (InStep::new(&config), ports(&config));
+        system.system.copy_to_device(0, 128 * LINES);
+        (0..LINES).for_each(|i| {
+            ports[0].outbox.push_back((i, Request { bytes: 128, whole, ..read(128 * i, i as u32) }));
+        });
+        let mut answers = drain(&mut system, &mut ports);
+        answers.sort_by_key(|answer| answer.1);
+        let replies = system.counters().replies.clone();
+        assert_eq!(system.counters().partitions.parts, 4 * LINES);
+        assert!(answers.iter().all(|answer| answer.2.bytes == 128));
+        (replies.packets, answers[0].1, answers[LINES as usize - 1].1)
+    };
+    let ((packets, first, last), whole) = (run(false), run(true));
+    assert_eq!((packets, whole.0), (4 * LINES, LINES));
+    assert!(whole.1 <= first && whole.2 < last - 2 * LINES, "{whole:?} {first} {last}");
 }
 
 /// Every SM reads `count` consecutive sectors, as fast as its outbox takes them; gives the cycles

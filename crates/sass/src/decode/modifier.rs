@@ -258,6 +258,7 @@ keys! {
     INDEX_MODE "mode": IndexMode, ZERO_FILL "zero fill": bool, TRANSACTION_COUNT "transaction count": bool,
     ARRIVAL "arrival": Arrival, TOGETHER "together": bool, DROP "drop": bool, REMOTE "remote": bool, SUSPENDS "suspends": bool,
     DIRECTION "direction": CopyDirection, MULTICAST "multicast": bool, RANK "rank": Rank, IM2COL "im2col": bool,
+    MAP_PREFETCH "action": bool,
     // Arithmetic.
     ROUND "round": Round, FTZ "ftz": bool, FMZ "fmz": bool, SATURATE "saturate": bool, RELU "relu": bool,
     NAN "nan": bool, XOR_SIGN "xor sign": bool, SCALE "scale": Scale, FUNCTION "function": Function,

@@ -156,6 +156,7 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
             bytes: program.inst_bytes,
             kind: RequestKind::Instruction,
             local: false,
+            whole: false,
             byte_mask: u32::MAX,
             token: u32::from(warp.0),
             from: mem::Level::L2,

@@ -1,18 +1,23 @@
 //! The SM's copy engine (TMA): bulk copies and boxes of tensors, which an instruction starts and the engine executes.
 //!
 //! ```text
-//!  issue ─► start ─► commands, in order ─► requests, a line each ─► Outbox
-//!                                                                     │
-//!           mbarrier, bulk group ◄─ completion ◄─ replies ◄───────────┘
+//!  issue ─► start ─► commands, in order ─► tensor map ─► requests, a line each ─► Outbox
+//!                                                                                   │
+//!           mbarrier, bulk group ◄─ completion ◄─ replies ◄─────────────────────────┘
 //! ```
-//! A command becomes ready some cycles after the instruction that starts it. Commands send their requests one after the
-//! other: a cycle sends one request, of a 128-byte line at most, and no more bytes than the engine's rate for its
-//! direction. When all replies have come, and some cycles later for loads, the stream completes the command's
-//! `mbarrier`; commands of a bulk group are complete with the last acknowledgement.
+//! A command becomes ready some cycles after the instruction that starts it, a load with a tensor map later than a bulk
+//! load. Commands send their requests one after the other: a cycle sends one request, of a 128-byte line at most, no more
+//! bytes than the engine's rate for its direction, and no more rows of a box than it starts. When all replies have come,
+//! and some cycles later for loads, the stream completes the command's `mbarrier`; commands of a bulk group are complete
+//! with the last acknowledgement.
+//!
+//! The engine keeps the tensor maps that commands have used or prefetched ([`TensorMaps`]). A command whose map it does
+//! not have reads it when its turn comes, as it would a line of data, and waits. A prefetch does not wait.
 //!
 //! - D-CE1: the data moved when the instruction executed ([`isa::WarpStream::transferred`]); shared memory is read and
 //!   written without taking its banks from other accesses.
-//! - D-CE2: the queue has no limit, and reading the tensor map takes no time of its own: it is in the start.
+//! - D-CE2: the queue has no limit. Of a tensor map that is in two lines, the first is read; one among the parameters is read
+//!   at its generic address. All are dropped with the contents of L1, and none by a fence of tensor maps.
 //! - D-CE3: a prefetch receives the data that it brings to the L2, and drops them.
 //! - D-CE4: in machine code a wait ends when sources have been read, also where PTX waits for the end: `DEPBAR` waits for
 //!   the counter that `UTMACMDFLUSH` names as its read counter. A wait for groups of `cp.async` waits for bulk groups too.
@@ -20,13 +25,16 @@
 //!   they then pass the network of clusters.
 //! - D-CE6: a load for other CTAs ([`Multicast`]) is a command of the CTA that starts it, which receives the data even if it
 //!   is not among the receivers; the crossbar delivers each reply to the other SMs too, whose engines count them.
+//! - D-CE7: a line that the engine reads crosses to the SM as one packet, other data sector by sector: an H100's SM loads 112
+//!   bytes per cycle by its engine. A box outside its tensor ends without the time of an access; on an H100 it takes as long
+//!   as one inside.
 
 use crate::memory::copies::Copies;
 use crate::observe::observer::Transferred;
 use crate::outbox::Outbox;
 use config::CopyEngine as Parameters;
 use gpu::Multicast;
-use isa::{ClusterMember, KernelId, MessageId, Pc, Transfer, TransferId, TransferKind, WarpSlot};
+use isa::{ClusterMember, KernelId, MessageId, Pc, TensorUse, Transfer, TransferId, TransferKind, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Cycle, NEVER};
 use mem::{Level, Request, RequestKind};
@@ -35,6 +43,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Marks the token of a request of the engine; the rest is the number of the command.
 pub(crate) const TOKEN_ENGINE: u32 = 1 << 30;
+/// With [`TOKEN_ENGINE`], marks a read of a tensor map.
+const TOKEN_MAP: u32 = 1 << 29;
 
 /// Most bytes of a request.
 const LINE: u64 = 128;
@@ -53,6 +63,7 @@ pub(crate) struct CopyEngine {
     next_request: Cycle,
     /// Ends that come by time.
     ends: BinaryHeap<Reverse<(Cycle, u16)>>,
+    maps: TensorMaps,
     /// Bulk groups by warp: how far their sources have been read, and how far they are complete.
     pub reads: Copies,
     pub groups: Copies,
@@ -75,6 +86,9 @@ struct Command {
     begun: Option<Cycle>,
     /// Bytes of requests that have been sent.
     sent: u64,
+    /// Bytes of its runs: of all, and of those that have been asked for.
+    bytes: u64,
+    asked: u64,
     /// The next request: number of the run, offset in it.
     next: (usize, u32),
     /// Requests without a reply.
@@ -126,6 +140,7 @@ impl CopyEngine {
             queue: VecDeque::new(),
             next_request: NEVER,
             ends: BinaryHeap::new(),
+            maps: TensorMaps::default(),
             reads: Copies::new(warps),
             groups: Copies::new(warps),
         }
@@ -133,7 +148,12 @@ impl CopyEngine {
 
     /// Whether nothing is under way.
     pub fn is_idle(&self) -> bool {
-        self.commands.len() == self.free.len()
+        self.commands.len() == self.free.len() && self.maps.under_way == 0
+    }
+
+    /// Drops the tensor maps that it keeps.
+    pub fn drop_maps(&mut self) {
+        self.maps.kept.clear();
     }
 
     /// The first cycle in which it has something to do by itself.
@@ -153,8 +173,13 @@ impl CopyEngine {
     ) -> Option<Multicast> {
         let group =
             if transfer.kind.is_by_group() { [self.reads.issue(warp), self.groups.issue(warp)] } else { [0; 2] };
-        let ready_at = now + Cycle::from(parameters.start_cycles());
-        let number = self.add(Command { warp, place, transfer, group, ready_at, issued: now, ..Command::unused() });
+        let bytes = transfer.runs.iter().map(|&(_, length)| u64::from(length)).sum();
+        let mut command = Command { warp, place, transfer, group, issued: now, bytes, ..Command::unused() };
+        let has_box = command.transfer.tensor.is_some() && !command.is_map_prefetch();
+        let tensor_cycles = if has_box { parameters.tensor_cycles(command.transfer.kind) } else { 0 };
+        command.ready_at = now + Cycle::from(parameters.start_cycles() + tensor_cycles);
+        let ready_at = command.ready_at;
+        let number = self.add(command);
         self.queue.push_back(number);
         if self.queue.len() == 1 {
             self.next_request = ready_at;
@@ -208,11 +233,21 @@ impl CopyEngine {
         }
         let number = *self.queue.front()?;
         let command = &mut self.commands[usize::from(number)];
+        if let (Some(TensorUse { map, .. }), None) = (command.transfer.tensor, command.first_turn) {
+            self.next_request = match self.maps.look_up(map, parameters.tensor_maps(), outbox) {
+                MapState::NoRoom => now + 1,
+                MapState::UnderWay if !command.is_map_prefetch() => NEVER,
+                MapState::UnderWay | MapState::Kept => now,
+            };
+            if self.next_request > now {
+                return None;
+            }
+        }
         let begun = command.begun.unwrap_or(now);
         command.begun = Some(begun);
         command.first_turn.get_or_insert(now);
         let rate = u64::from(parameters.rate(command.transfer.kind));
-        if let Some((first, mut request)) = command.request() {
+        if let Some((next, bytes, mut request)) = command.request() {
             request.token = TOKEN_ENGINE | u32::from(number);
             if !outbox.has_room() {
                 command.begun = Some(begun + 1);
@@ -220,14 +255,15 @@ impl CopyEngine {
                 return None;
             }
             outbox.push(request);
-            command.next = first;
+            command.next = next;
+            command.asked += bytes;
             command.sent += u64::from(request.bytes);
             command.outstanding += 1;
         } else {
             command.sent = u64::from(command.transfer.shared_bytes);
         }
         // The bytes of a request take their time at the engine before the next one.
-        let paced = begun + command.sent.div_ceil(rate);
+        let paced = begun + command.sent.div_ceil(rate).max(command.rows_started(parameters));
         self.next_request = paced.max(now + 1);
         *busy_cycles += self.next_request - now;
         if command.next.0 < command.transfer.runs.len() {
@@ -249,6 +285,14 @@ impl CopyEngine {
 
     /// A reply to a request of the engine has come.
     pub fn receive(&mut self, now: Cycle, reply: &Request, parameters: &Parameters) {
+        if reply.token & TOKEN_MAP != 0 {
+            self.maps.receive(reply.address);
+            // The first command may have waited for it.
+            if !self.queue.is_empty() && self.next_request == NEVER {
+                self.next_request = now;
+            }
+            return;
+        }
         let number = (reply.token & !TOKEN_ENGINE) as u16;
         let command = &mut self.commands[usize::from(number)];
         command.outstanding -= 1;
@@ -271,10 +315,25 @@ impl Command {
             first_turn: None,
             begun: None,
             sent: 0,
+            bytes: 0,
+            asked: 0,
             next: (0, 0),
             outstanding: 0,
             received: None,
         }
+    }
+
+    /// Whether it only brings a tensor map to the engine.
+    fn is_map_prefetch(&self) -> bool {
+        self.transfer.kind == TransferKind::Prefetch && self.transfer.runs.is_empty()
+    }
+
+    /// Cycles that the rows of the box take up to the next request.
+    fn rows_started(&self, parameters: &Parameters) -> u64 {
+        let Some(TensorUse { rows, .. }) = self.transfer.tensor else { return 0 };
+        let is_last = self.next.0 == self.transfer.runs.len();
+        let started = if is_last { rows.into() } else { (u64::from(rows) * self.asked).div_ceil(self.bytes) };
+        started.div_ceil(parameters.rows_per_cycle().into())
     }
 
     /// The multicast of the command, which has this number, if it is one.
@@ -291,8 +350,8 @@ impl Command {
         })
     }
 
-    /// The next request, and what is next after it.
-    fn request(&self) -> Option<((usize, u32), Request)> {
+    /// What is next after the next request, the bytes of the run that this covers, and the request.
+    fn request(&self) -> Option<((usize, u32), u64, Request)> {
         let (run, offset) = self.next;
         let &(start, length) = self.transfer.runs.get(run)?;
         let address = start + u64::from(offset);
@@ -305,11 +364,65 @@ impl Command {
             TransferKind::SharedToGlobal | TransferKind::SharedToShared => RequestKind::Write,
         };
         // Bytes that a write covers in every one of its sectors.
-        let whole = address.is_multiple_of(SECTOR) && end.is_multiple_of(SECTOR);
-        let byte_mask = if whole { u32::MAX } else { covered(address - first, end - first, u64::from(bytes)) };
-        let request = Request { address: first, bytes, kind, local: false, byte_mask, token: 0, from: Level::L2 };
+        let is_full = address.is_multiple_of(SECTOR) && end.is_multiple_of(SECTOR);
+        let byte_mask = if is_full { u32::MAX } else { covered(address - first, end - first, u64::from(bytes)) };
+        let request = Request { byte_mask, kind, whole: kind == RequestKind::Read, ..read(first, bytes) };
         let next = if end == start + u64::from(length) { (run + 1, 0) } else { (run, (end - start) as u32) };
-        Some((next, request))
+        Some((next, end - address, request))
+    }
+}
+
+/// A read of whole sectors.
+fn read(address: u64, bytes: u32) -> Request {
+    let (kind, from) = (RequestKind::Read, Level::L2);
+    Request { address, bytes, kind, local: false, whole: true, byte_mask: u32::MAX, token: 0, from }
+}
+
+/// The tensor maps that an engine keeps. The least recently used one goes first.
+#[derive(Clone, Debug, Default)]
+struct TensorMaps {
+    /// Address of each, and whether it has come; the most recently used last.
+    kept: Vec<(u64, bool)>,
+    /// Reads without a reply.
+    under_way: u32,
+}
+
+/// Result of a look-up in [`TensorMaps`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MapState {
+    Kept,
+    /// A read is under way.
+    UnderWay,
+    /// There was no room for a read.
+    NoRoom,
+}
+
+impl TensorMaps {
+    /// Looks for the map at `address`, and sends a read of it if it is not there. At most `entries` are kept.
+    fn look_up(&mut self, address: u64, entries: u32, outbox: &mut Outbox<'_>) -> MapState {
+        let found = self.kept.iter().rposition(|&(map, _)| map == address);
+        let (map, has_come) = match found {
+            Some(place) => self.kept.remove(place),
+            None if !outbox.has_room() => return MapState::NoRoom,
+            None => {
+                let token = TOKEN_ENGINE | TOKEN_MAP;
+                outbox.push(Request { token, ..read(address / LINE * LINE, LINE as u32) });
+                self.under_way += 1;
+                if self.kept.len() >= entries as usize {
+                    self.kept.remove(0);
+                }
+                (address, false)
+            }
+        };
+        self.kept.push((map, has_come));
+        if has_come { MapState::Kept } else { MapState::UnderWay }
+    }
+
+    /// The line at `address` has come, with the maps in it.
+    fn receive(&mut self, address: u64) {
+        self.under_way -= 1;
+        let in_line = self.kept.iter_mut().filter(|(map, _)| map / LINE * LINE == address);
+        in_line.for_each(|(_, has_come)| *has_come = true);
     }
 }
 
@@ -327,6 +440,11 @@ impl Persist for CopyEngine {
             return Err(Mismatch::new("a transfer is in the copy engine"));
         }
         self.reads.persist(archive)?;
-        self.groups.persist(archive)
+        self.groups.persist(archive)?;
+        self.maps.persist(archive)
     }
+}
+
+kit::persist! {
+    struct TensorMaps { kept, under_way }
 }

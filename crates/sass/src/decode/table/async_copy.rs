@@ -185,7 +185,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::UTmaCctl,
         0x1b9,
         &[4],
-        &[flag("action", 82, &[".IV", ".PF"])],
+        &[key::MAP_PREFETCH.bit(82, &[".IV", ".PF"])],
         &[uniform_at(24)],
         "prefetches or forgets the description of a tensor",
     ),

@@ -55,7 +55,7 @@ impl<M: WarpMask> ConstantCache<M> {
             return true;
         }
         let (kind, from, token) = (RequestKind::Constant, Level::L2, u32::from(warp.0));
-        let request = Request { address, bytes: 1, kind, local: false, byte_mask: u32::MAX, token, from };
+        let request = Request { address, bytes: 1, kind, local: false, whole: false, byte_mask: u32::MAX, token, from };
         if cache.access(now, &request).outcome == CacheOutcome::Hit {
             self.last_line = Some(line);
             return true;

@@ -84,7 +84,7 @@ impl SharedCache {
         };
         self.looked_up = now;
         let (kind, from) = (RequestKind::Instruction, Level::L2);
-        let request = Request { address, bytes, kind, local: false, byte_mask: u32::MAX, token, from };
+        let request = Request { address, bytes, kind, local: false, whole: false, byte_mask: u32::MAX, token, from };
         match self.l1.access(now, &request).outcome {
             CacheOutcome::Hit => self.reply(now, token),
             CacheOutcome::Merged => {}
