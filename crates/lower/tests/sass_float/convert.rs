@@ -44,7 +44,8 @@ fn between_floating_point_types() {
     let bf16 = Case { sm: 90, types: &["bf16"], signs: false, forms: &[1], ..F2F };
     Case { modify: &from_bf16(1), ..bf16 }
         .check(|s| u64::from(convert::f32_to_half::<F16>(Bf16::to_f32(s[0] as u16), Mode::RN)));
-    Case { modify: &from_bf16(2), ..bf16 }.check(|s| out(Bf16::to_f32(s[0] as u16)));
+    // A wider exponent is all that changes, of a NaN too.
+    Case { modify: &from_bf16(2), ..bf16 }.check(|s| (s[0] & 0xffff) << 16);
     Case { modify: &from_bf16(3), columns: 2, code: 0x110, ..bf16 }.check(|s| outd(Bf16::to_f32(s[0] as u16).into()));
     let upper = |w| types(2, 1)(w).bits(60, 2, 1);
     Case { types: &["f16x2"], signs: false, forms: &[1, 5], modify: &upper, ..F2F }

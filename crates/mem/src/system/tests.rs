@@ -192,7 +192,7 @@ fn a_whole_line_crosses_as_one_packet() {
         });
         let mut answers = drain(&mut system, &mut ports);
         answers.sort_by_key(|answer| answer.1);
-        let replies = system.counters().replies.clone();
+        let replies = system.counters().replies;
         assert_eq!(system.counters().partitions.parts, 4 * LINES);
         assert!(answers.iter().all(|answer| answer.2.bytes == 128));
         (replies.packets, answers[0].1, answers[LINES as usize - 1].1)
