@@ -59,7 +59,7 @@ const PLANTED: [Planted; 14] = [
         repaired: &[("divergence.cubin", "divergence_repaired.cubin")],
         change: "the first threads add",
         work: 1.0,
-        machine: &[],
+        machine: &["--core", "inorder"],
     },
     Planted {
         name: "remainders",
@@ -193,7 +193,7 @@ fn planted_causes_come_first_and_gain_at_most_their_bounds() {
         fs::write(&path, changed).unwrap();
         let gain = cycles(&report) / cycles(&profiled(path.to_str().unwrap(), planted.machine)) * planted.work;
         let bound = first["times_faster"].as_f64().unwrap();
-        assert!(gain > 1.0 && gain <= bound * 1.001, "{}: {gain} times as fast, at most {bound}", planted.name);
+        assert!(gain > 1.05 && gain <= bound * 1.001, "{}: {gain} times as fast, at most {bound}", planted.name);
         writeln!(table, "| `{}` | `{}` | {bound:.2} | {} | {gain:.2} |", planted.name, planted.rule, planted.change)
             .unwrap();
     }
@@ -246,15 +246,13 @@ fn kernels_without_a_flaw_are_not_accused() {
 #[test]
 fn small_grids_come_before_the_latency_of_their_launches() {
     for gpu in ["rtx2060s", "v100", "a100", "h100", "rtx4090"] {
-        let report = common::json(&common::succeed(&["run", "nw", "--gpu", gpu, "--json", "--quiet"]));
+        let report =
+            common::json(&common::succeed(&["run", "nw", "--gpu", gpu, "--core", "inorder", "--json", "--quiet"]));
         let causes = &report["diagnosis"]["causes"];
-        let rules = common::strings(causes, "rule");
-        assert!(rules[0] == "small_grid" && rules[1..].contains(&"launch_latency"), "{gpu}: {causes}");
+        assert_eq!(common::strings(causes, "rule")[..2], ["small_grid", "launch_latency"], "{gpu}: {causes}");
         let first = &causes[0];
         let sentence = first["sentence"].as_str().unwrap();
-        let (names, said) = sentence.split_once(": ").unwrap();
-        assert!(names.contains("nw_grow") && names.contains("nw_shrink"), "{sentence}");
-        assert!(said.starts_with("Grids have 3 CTAs on average"), "{sentence}");
+        assert!(sentence.starts_with("nw_grow, nw_shrink: Grids have 3 CTAs on average"), "{sentence}");
         let kernels = cycles(&report);
         let saved = first["saved_cycles"].as_f64().unwrap();
         assert!(saved < kernels && saved > 0.9 * kernels, "{gpu}: {saved} of {kernels}");

@@ -156,7 +156,9 @@ fn shares_together_are_the_program() {
     // The first share has no launch before it; others begin with the caches of one launch.
     assert_eq!(cycles(&whole)[..5], cycles(&split)[..5]);
     assert_ne!(cycles(&whole), cycles(&split));
-    assert!(is_near(&whole["total"]["cycles"], &split["total"]["cycles"], 0.12));
+    let [one, three] =
+        [&["--core", "inorder"][..], &["--core", "inorder", "--split", "3"]].map(|words| report(folder, words, &[]));
+    assert!(is_near(&one["total"]["cycles"], &three["total"]["cycles"], 0.1));
     assert_eq!(split["total"]["cycles"].as_u64().unwrap(), cycles(&split).iter().sum::<u64>());
     let starts: Vec<u64> =
         split["kernels"].as_array().unwrap().iter().map(|k| k["start_cycle"].as_u64().unwrap()).collect();
