@@ -83,6 +83,17 @@ macro_rules! spaces {
 }
 use spaces;
 
+/// Starts the transfer of an instruction, which ends with it if nothing takes time.
+macro_rules! transfer {
+    ($instruction:expr, $file:expr, $spaces:expr, $env:expr, $out:expr) => {{
+        let watch = $env.cta.watch.as_deref_mut().map(|watch| watch as _);
+        let (places, ends) = (($spaces, watch), ($env.ends, &mut $env.cta.started));
+        let done = copy_engine::start($instruction, $file, places, ends, $out);
+        end_transfer($env);
+        done?
+    }};
+}
+
 /// Outcome of an instruction that has not faulted.
 #[derive(Debug)]
 pub(crate) enum Done<'a> {
@@ -327,23 +338,9 @@ fn operate_rarely(
             let limit = (*source_bytes, *ignore);
             async_copy(&file, &mut spaces, [*shared, *global], *bytes, limit, out)?;
         }
-        Op::BulkCopy(copy) => {
-            let watch = env.cta.watch.as_deref_mut().map(|watch| watch as _);
-            let done = copy_engine::start(copy, &file, (&mut spaces, watch), (env.ends, &mut env.cta.started), out);
-            end_transfer(env);
-            done?;
-        }
-        Op::TensorCopy(copy) => {
-            let watch = env.cta.watch.as_deref_mut().map(|watch| watch as _);
-            let done = copy_engine::start(copy, &file, (&mut spaces, watch), (env.ends, &mut env.cta.started), out);
-            end_transfer(env);
-            done?;
-        }
-        Op::MapPrefetch(prefetch) => {
-            let done = copy_engine::start(prefetch, &file, (&mut spaces, None), (env.ends, &mut env.cta.started), out);
-            end_transfer(env);
-            done?;
-        }
+        Op::BulkCopy(copy) => transfer!(copy, &file, &mut spaces, env, out),
+        Op::TensorCopy(copy) => transfer!(copy, &file, &mut spaces, env, out),
+        Op::MapPrefetch(prefetch) => transfer!(prefetch, &file, &mut spaces, env, out),
         Op::AsyncWait(groups) | Op::MatrixWait(groups) | Op::BulkWait { groups, .. } => out.async_groups_left = *groups,
         Op::Shuffle { mode, d, p, s, .. } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
         Op::Vote { kind, d, p, members, .. } => shuffle::vote_sync(&mut file, *kind, *d, *p, *members),

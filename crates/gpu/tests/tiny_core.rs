@@ -8,7 +8,7 @@ use gpu::{
 };
 use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape};
 use kit::{Cycle, NEVER};
-use mem::{Level, Port, Request, RequestKind};
+use mem::{Port, Request, RequestKind};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -134,17 +134,7 @@ impl<const IN_STEP: bool> Core for Tiny<IN_STEP> {
         }
         if let Some(sender) = self.resident.iter_mut().find(|r| r.unsent > 0) {
             let line = self.number << 20 | self.counters.requests << 7;
-            let (kind, byte_mask) = (RequestKind::Read, 0);
-            let request = Request {
-                address: line,
-                bytes: 128,
-                kind,
-                local: false,
-                whole: false,
-                byte_mask,
-                token: 0,
-                from: Level::L2,
-            };
+            let request = Request::new(RequestKind::Read, line, 128, 0);
             env.port.outbox.push_back((now, request));
             sender.unsent -= 1;
             self.counters.requests += 1;

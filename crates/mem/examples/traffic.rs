@@ -1,7 +1,7 @@
 //! Loads for profiling the memory system: `traffic [dram|l2|writes|scattered|chase] [requests per SM]`.
 
 use config::GpuConfig;
-use mem::{InStep, Level, Port, Request, RequestKind};
+use mem::{InStep, Port, Request, RequestKind};
 
 /// Requests of the SMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,16 +46,7 @@ impl Load {
             Self::Dram | Self::Writes => n,
         };
         let kind = if self == Self::Writes && n % 3 == 2 { RequestKind::Write } else { RequestKind::Read };
-        Request {
-            address: sector * 32,
-            bytes: 32,
-            kind,
-            local: false,
-            whole: false,
-            byte_mask: u32::MAX,
-            token: 0,
-            from: Level::L2,
-        }
+        Request::new(kind, sector * 32, 32, 0)
     }
 }
 

@@ -5,7 +5,7 @@
 //! Transactions are in the order in which the load/store unit sends them: highest address first.
 
 use crate::shared_banks::MAX_BANKS;
-use crate::{Level, Request, RequestKind};
+use crate::{Request, RequestKind};
 use kit::{LaneMask, WARP_LANES, lanes};
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ impl Transaction {
     #[inline]
     pub fn request(&self, kind: RequestKind, local: bool, token: u32) -> Request {
         let Self { address, bytes, byte_mask } = *self;
-        Request { address, bytes, kind, local, whole: false, byte_mask, token, from: Level::L2 }
+        Request { local, byte_mask, ..Request::new(kind, address, bytes, token) }
     }
 }
 

@@ -52,6 +52,14 @@ pub struct Request {
     pub from: Level,
 }
 
+impl Request {
+    /// A request of whole sectors in global memory, which comes to L2 first.
+    #[inline]
+    pub const fn new(kind: RequestKind, address: u64, bytes: u32, token: u32) -> Self {
+        Self { address, bytes, kind, local: false, whole: false, byte_mask: u32::MAX, token, from: Level::L2 }
+    }
+}
+
 /// The only thing an SM and the memory system share: time-stamped queues, one each way.
 ///
 /// The SM pushes to `outbox` with the present cycle; what is there goes to the crossbar's input buffer

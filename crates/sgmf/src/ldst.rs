@@ -10,7 +10,7 @@ use crate::statistics::Reason;
 use crate::token::Token;
 use dataflow::graph::{AccessKind, NodeId, Target};
 use isa::Fault;
-use mem::{Level, Request, RequestKind};
+use mem::{Request, RequestKind};
 
 /// The ports of an access.
 const DATA: usize = 1;
@@ -140,8 +140,8 @@ impl<O: Observer> Fabric<O> {
     fn request(&mut self, access: &Access, address: u64, u: u32, token: Token, at: u64) -> Grant {
         let bytes = access.element.bytes;
         let byte_mask = (u32::MAX >> (32 - u32::from(bytes))) << (address % 32);
-        let (kind, local) = (RequestKind::Read, access.is_private());
-        let request = Request { address, bytes: 32, kind, local, whole: false, byte_mask, token: 0, from: Level::L2 };
+        let request = Request::new(RequestKind::Read, address, 32, 0);
+        let request = Request { local: access.is_private(), byte_mask, ..request };
         match access.kind {
             AccessKind::Atomic(_) => {
                 let request = Request { address: address & !31, kind: RequestKind::Atomic, ..request };

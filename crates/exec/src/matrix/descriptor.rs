@@ -17,8 +17,8 @@
 //! a start within a span selects later values of k, and a factor may start at any row of the pattern: CUTLASS aligns its
 //! buffers to 128 bytes only and leaves the base offset 0.
 //!
-//! Two points are missing in the manual. Here the swizzle of a matrix with a base offset counts from that offset, and bits
-//! outside all fields must be 0, since an address or an offset that is too large would set them.
+//! The manual is silent on two points. The swizzle of a matrix with a base offset counts from the offset. Bits outside all
+//! fields must be 0: only an address or an offset beyond its field sets them.
 
 /// Bytes of a unit.
 pub const UNIT_BYTES: u32 = 16;

@@ -423,17 +423,8 @@ impl Cache {
         let line = evicted.block << self.tags.line_shift();
         let mut send = |first: u32, count: u32, byte_mask: u32| {
             let address = line + u64::from(32 * first);
-            let (bytes, kind, token) = (32 * count, RequestKind::WriteBack, u32::MAX);
-            self.misses.push_back(Request {
-                address,
-                bytes,
-                kind,
-                local: false,
-                whole: false,
-                byte_mask,
-                token,
-                from: Level::L2,
-            });
+            let request = Request::new(RequestKind::WriteBack, address, 32 * count, u32::MAX);
+            self.misses.push_back(Request { byte_mask, ..request });
             self.counters.written_back_sectors += u64::from(count);
         };
         if self.all_atoms == 1 {

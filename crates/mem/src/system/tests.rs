@@ -6,7 +6,7 @@ use kit::Ring;
 use proptest::prelude::*;
 
 fn request(kind: RequestKind, address: u64, token: u32) -> Request {
-    Request { address, bytes: 32, kind, local: false, whole: false, byte_mask: u32::MAX, token, from: Level::L2 }
+    Request::new(kind, address, 32, token)
 }
 
 fn read(address: u64, token: u32) -> Request {

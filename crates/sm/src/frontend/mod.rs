@@ -150,17 +150,7 @@ impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
     #[inline]
     pub fn request(&self, warp: WarpSlot, pc: Pc) -> Request {
         let code = &self.tick.kernels[self.state.warps.kernel[warp.index()].index()].code;
-        let program = &code.program;
-        Request {
-            address: code.address(pc),
-            bytes: program.inst_bytes,
-            kind: RequestKind::Instruction,
-            local: false,
-            whole: false,
-            byte_mask: u32::MAX,
-            token: u32::from(warp.0),
-            from: mem::Level::L2,
-        }
+        Request::new(RequestKind::Instruction, code.address(pc), code.program.inst_bytes, u32::from(warp.0))
     }
 
     /// Something moved, so that the SM does not sleep.

@@ -37,7 +37,7 @@ use gpu::Multicast;
 use isa::{ClusterMember, KernelId, MessageId, Pc, TensorUse, Transfer, TransferId, TransferKind, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist};
 use kit::{Cycle, NEVER};
-use mem::{Level, Request, RequestKind};
+use mem::{Request, RequestKind};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -366,16 +366,11 @@ impl Command {
         // Bytes that a write covers in every one of its sectors.
         let is_full = address.is_multiple_of(SECTOR) && end.is_multiple_of(SECTOR);
         let byte_mask = if is_full { u32::MAX } else { covered(address - first, end - first, u64::from(bytes)) };
-        let request = Request { byte_mask, kind, whole: kind == RequestKind::Read, ..read(first, bytes) };
+        let whole = kind == RequestKind::Read;
+        let request = Request { byte_mask, whole, ..Request::new(kind, first, bytes, 0) };
         let next = if end == start + u64::from(length) { (run + 1, 0) } else { (run, (end - start) as u32) };
         Some((next, end - address, request))
     }
-}
-
-/// A read of whole sectors.
-fn read(address: u64, bytes: u32) -> Request {
-    let (kind, from) = (RequestKind::Read, Level::L2);
-    Request { address, bytes, kind, local: false, whole: true, byte_mask: u32::MAX, token: 0, from }
 }
 
 /// The tensor maps that an engine keeps. The least recently used one goes first.
@@ -405,8 +400,8 @@ impl TensorMaps {
             Some(place) => self.kept.remove(place),
             None if !outbox.has_room() => return MapState::NoRoom,
             None => {
-                let token = TOKEN_ENGINE | TOKEN_MAP;
-                outbox.push(Request { token, ..read(address / LINE * LINE, LINE as u32) });
+                let (line, token) = (address / LINE * LINE, TOKEN_ENGINE | TOKEN_MAP);
+                outbox.push(Request { whole: true, ..Request::new(RequestKind::Read, line, LINE as u32, token) });
                 self.under_way += 1;
                 if self.kept.len() >= entries as usize {
                     self.kept.remove(0);

@@ -6,7 +6,7 @@ use crate::warps::mask::WarpMask;
 use isa::{ConstantOperand, WarpSlot};
 use kit::Cycle;
 use mem::cache::CacheOutcome;
-use mem::{Cache, Level, Request, RequestKind};
+use mem::{Cache, Request, RequestKind};
 
 /// The cache, and the warps that its misses keep from issuing.
 #[derive(Debug)]
@@ -54,8 +54,7 @@ impl<M: WarpMask> ConstantCache<M> {
             self.hits_of_last_line += 1;
             return true;
         }
-        let (kind, from, token) = (RequestKind::Constant, Level::L2, u32::from(warp.0));
-        let request = Request { address, bytes: 1, kind, local: false, whole: false, byte_mask: u32::MAX, token, from };
+        let request = Request::new(RequestKind::Constant, address, 1, u32::from(warp.0));
         if cache.access(now, &request).outcome == CacheOutcome::Hit {
             self.last_line = Some(line);
             return true;

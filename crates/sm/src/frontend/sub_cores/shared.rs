@@ -5,7 +5,7 @@ use crate::outbox::Outbox;
 use crate::spec::SCHEDULERS;
 use kit::{Cycle, NEVER};
 use mem::cache::{CacheCounters, CacheOutcome};
-use mem::{Cache, Level, Request, RequestKind};
+use mem::{Cache, Request, RequestKind};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -83,8 +83,7 @@ impl SharedCache {
             return;
         };
         self.looked_up = now;
-        let (kind, from) = (RequestKind::Instruction, Level::L2);
-        let request = Request { address, bytes, kind, local: false, whole: false, byte_mask: u32::MAX, token, from };
+        let request = Request::new(RequestKind::Instruction, address, bytes, token);
         match self.l1.access(now, &request).outcome {
             CacheOutcome::Hit => self.reply(now, token),
             CacheOutcome::Merged => {}

@@ -249,8 +249,8 @@ kit::persist! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mem::RequestKind;
     use mem::cache::CacheOutcome;
-    use mem::{Level, RequestKind};
 
     /// As in GPGPU-Sim, a fence drops nothing if no access has come since the last one, though data have.
     #[test]
@@ -260,17 +260,7 @@ mod tests {
             let mut l1 =
                 L1::new(&L1Data { fences_invalidate, shared_carveouts_bytes: Vec::new(), ..gpu.sm.l1d }, 0).unwrap();
             let read = |l1: &mut L1| {
-                let (address, bytes, kind) = (0x1000, 32, RequestKind::Read);
-                let request = Request {
-                    address,
-                    bytes,
-                    kind,
-                    local: false,
-                    whole: false,
-                    byte_mask: 0,
-                    token: 0,
-                    from: Level::L2,
-                };
+                let request = Request::new(RequestKind::Read, 0x1000, 32, 0);
                 l1.cache.access(0, &request).outcome
             };
             let fetch = |l1: &mut L1| l1.cache.pop_miss().map(|miss| l1.cache.fill(0, miss.token));
