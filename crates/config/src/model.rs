@@ -672,6 +672,8 @@ keys! {
         latency_cycles: u32 = CYCLES, "L2 cycles";
         /// Optional. Time beyond `latency_cycles` of a request to a slice in the other half of the chip than the SM's; none if absent. SMs and slices are in halves by number.
         far_latency_cycles: Option<u32> = CYCLES, "L2 cycles", optional;
+        /// Optional. Bytes of requests that a slice takes from the crossbar: 8 for each sector, and the data of stores and atomics. Any number if absent.
+        request_bytes_per_cycle: Option<u32> = Int(1, 4096), "bytes/L2 cycle", optional;
         /// Queue lengths: crossbar to L2, L2 to DRAM, DRAM to L2, L2 to crossbar.
         queue_entries: [u32; 4] = List(Some(4), 1, 65_536), "requests";
         /// How addresses spread over partitions and slices.

@@ -109,6 +109,28 @@ fn operands_are_kept_for_the_next_reader() {
     }
 }
 
+/// A kept operand of 64 bits spares a read of each bank; to another instruction, its halves are two registers.
+#[test]
+fn both_halves_of_an_operand_are_kept() {
+    let pairs = |dst: u16, firsts: &[u16], reused| {
+        let srcs: Vec<u16> = firsts.iter().flat_map(|&first| [first, first + 1]).collect();
+        let mut line = op(OpClass::FpFma, dst, &srcs).stall(1, false).in_slots(reused);
+        line.slots = std::array::from_fn(|i| firsts.get(i).map(|&first| first as u8));
+        line
+    };
+    let per_instruction = |reused| {
+        let drawn = draw(&(0..40).map(|i| pairs(40 + i, &[2, 4, 6], reused)).collect::<Vec<_>>());
+        (at(&drawn, 39, 'I') - at(&drawn, 9, 'I')) as f64 / 30.0
+    };
+    assert_eq!([0, 1, 3, 7].map(per_instruction), [3.0, 2.0, 1.0, 1.0]);
+    let reads = |second: Line| {
+        let bench = bench(&[pairs(20, &[2, 8, 10], 1), second]);
+        bench.run_design::<Modern, _>(&CONFIG, Timeline::default()).sm.counters().register_reads
+    };
+    let narrow = |srcs: &[u16]| op(OpClass::FpFma, 22, srcs).in_slots(0);
+    assert_eq!([narrow(&[2, 8, 11]), narrow(&[3, 8, 11]), narrow(&[4, 8, 11])].map(reads), [8, 8, 9]);
+}
+
 /// Operands that are kept need no port.
 #[test]
 fn kept_operands_avoid_conflicts() {

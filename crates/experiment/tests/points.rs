@@ -118,8 +118,14 @@ fn whatever_changes_results_is_another_run() {
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), count);
-    let named = plan(&["lud:n=32"], &[("scheduler", &usual.points[0].setup.gpu.sm.issue.scheduler.to_string())]);
-    assert_eq!(named.points[0].key(), usual.points[0].key(), "the GPU's own scheduler by its name");
+    let key = |core, scheduler: Option<&str>| {
+        let axes = [("core", core)].into_iter().chain(scheduler.map(|name| ("scheduler", name))).collect::<Vec<_>>();
+        plan(&["lud:n=32"], &axes).points[0].key().clone()
+    };
+    let of_gpu = usual.points[0].setup.gpu.sm.issue.scheduler.to_string();
+    assert_eq!(key("inorder", None), key("inorder", Some(&of_gpu)), "the GPU's own scheduler by its name");
+    assert_eq!(key("modern", None), key("modern", Some("gty")), "the core's own");
+    assert_ne!(key("modern", None), key("modern", Some(&of_gpu)), "which is not the GPU's");
 }
 
 #[test]

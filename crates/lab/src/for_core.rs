@@ -145,7 +145,7 @@ pub fn lacks_hazard_guard(core: &str) -> bool {
 }
 
 /// The warp scheduler that the core design goes with, if it has one of its own.
-pub(crate) fn scheduler_of(core: &str) -> Option<&'static str> {
+pub fn scheduler_of(core: &str) -> Option<&'static str> {
     struct Own;
     impl ForCore for Own {
         type Output = Option<&'static str>;

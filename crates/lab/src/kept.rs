@@ -1,6 +1,7 @@
 //! Stored form of a report, which is read instead of running again.
 
 use crate::checkpoint::{JobIdentity, identity};
+use crate::for_core::scheduler_of;
 use crate::report::{HostFigures, KernelTotal, Report};
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
@@ -48,8 +49,9 @@ impl KeptReport {
 /// Identity of a run: names and values of everything that its results depend on, with the model's version and digests of
 /// its inputs.
 pub fn identity_of(setup: &Setup, job: &JobIdentity) -> Vec<(String, String)> {
-    // The GPU's own scheduler is the same one, named or not.
-    let scheduler = setup.scheduler.clone().or_else(|| Some(setup.gpu.sm.issue.scheduler.to_string()));
+    // The scheduler that the core or the GPU has is the same one, named or not.
+    let own = scheduler_of(&setup.core).unwrap_or(&setup.gpu.sm.issue.scheduler);
+    let scheduler = setup.scheduler.clone().or_else(|| Some(own.to_owned()));
     let setup = Setup { scheduler, ..setup.clone() };
     identity(&setup, job)
 }

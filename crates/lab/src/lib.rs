@@ -80,7 +80,9 @@ pub use early_reads::{EarlyReadFinding, ReadChecker};
 pub use error::RunError;
 pub use exec::OutOfBounds;
 pub use export::{CORE_OF_TRACES, Export, TraceFormat, convert, export};
-pub use for_core::{ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard, needs_ptx};
+pub use for_core::{
+    ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard, needs_ptx, scheduler_of,
+};
 pub use gpu::{HostThreads, StatInfo, Stats, Value};
 pub use kept::{KeptReport, identity_of};
 pub use memory_checks::{MemoryChecks, MemoryFinding};

@@ -21,7 +21,8 @@
 //!
 //! # Taken from GPGPU-Sim unchanged, though hardware may differ
 //! 1. Packets take the time of one flit, whatever they carry, as in Accel-Sim's built-in crossbar:
-//!    `interconnect.flit_bytes` decides only how many flits are counted, for energy.
+//!    `interconnect.flit_bytes` decides only how many flits are counted, for energy. The port of an L2 slice may
+//!    take as long as the bytes do (`l2.request_bytes_per_cycle`).
 //! 2. Under iSLIP an input may send to several outputs in one cycle (see `crossbar/islip`).
 //! 3. Flushing the L2 drops dirty data without sending them to DRAM.
 //! 4. A write-back L2 acknowledges writes; DRAM sends no reply to write-backs.

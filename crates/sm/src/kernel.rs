@@ -66,7 +66,7 @@ impl Code {
             let banks = Banks::new(&program, &registers[start..], dsts.len(), spec.banks_per_partition());
             let mut scheduling = match inst.control_bits {
                 None if has_bits => Scheduling::WAITS_FOR_ALL,
-                _ => Scheduling::of(inst),
+                _ => Scheduling::of(inst, program.srcs(inst)),
             };
             scheduling.names_constant = inst.constant.is_some();
             let names = Names { operands, reads: RegSet::of(&srcs), writes: RegSet::of(&dsts), banks, scheduling };

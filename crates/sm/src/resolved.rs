@@ -92,15 +92,17 @@ pub struct Names {
 pub struct Scheduling {
     /// As in its word, or [`Scheduling::NONE`].
     bits: u32,
-    /// The general register in each position; none is [`Scheduling::NO_SLOT`].
+    /// The general register in each position, the first of a wider operand; none is [`Scheduling::NO_SLOT`].
     slots: [u8; 3],
+    /// The positions whose operands have more than one register, one bit each.
+    wide: u8,
     /// It names a constant as an operand.
     pub(crate) names_constant: bool,
 }
 
 impl Default for Scheduling {
     fn default() -> Self {
-        Self { bits: Self::NONE, slots: [Self::NO_SLOT; 3], names_constant: false }
+        Self { bits: Self::NONE, slots: [Self::NO_SLOT; 3], wide: 0, names_constant: false }
     }
 }
 
@@ -115,18 +117,22 @@ impl Scheduling {
     pub(crate) const WAITS_FOR_ALL: Self = Self {
         bits: 0x3f << Self::WAITS_AT | 7 << 8 | 7 << 5 | 1 << 4 | 1,
         slots: [Self::NO_SLOT; 3],
+        wide: 0,
         names_constant: false,
     };
 
-    /// Those of `inst`.
-    pub(crate) fn of(inst: &Traits) -> Self {
+    /// Those of `inst`, which reads `srcs`.
+    pub(crate) fn of(inst: &Traits, srcs: &[RegId]) -> Self {
         let Some(bits) = inst.control_bits else { return Self::default() };
         let bound = inst.counter_bound.map_or(0, |bound| {
             let (counter, at_most) = (u32::from(bound.counter.min(5)) + 1, u32::from(bound.at_most.min(63)));
             counter << Self::COUNTER_AT | at_most << Self::BOUND_AT | u32::from(bound.drained & 63) << Self::WAITS_AT
         });
+        // An operand goes on with the next register if the instruction reads that one and it begins no other operand.
+        let goes_on = |slot: u8| srcs.contains(&RegId(u16::from(slot) + 1)) && !inst.slots.contains(&Some(slot + 1));
+        let wide = (0..3).filter(|&i| inst.slots[i].is_some_and(goes_on)).fold(0, |all, i| all | 1 << i);
         let slots = inst.slots.map(|slot| slot.unwrap_or(Self::NO_SLOT));
-        Self { bits: bits.bits() | bound, slots, names_constant: inst.constant.is_some() }
+        Self { bits: bits.bits() | bound, slots, wide, names_constant: inst.constant.is_some() }
     }
 
     /// Whether the program has control bits.
@@ -166,11 +172,12 @@ impl Scheduling {
         self.slots != [Self::NO_SLOT; 3]
     }
 
-    /// The general register in operand position `position`.
+    /// The general registers in operand position `position`, the first two of a wider one.
     #[inline]
-    pub(crate) fn slot(self, position: usize) -> Option<RegId> {
-        let slot = self.slots[position % 3];
-        (slot != Self::NO_SLOT).then_some(RegId(slot.into()))
+    pub(crate) fn slot(self, position: usize) -> impl Iterator<Item = RegId> {
+        let slot = u16::from(self.slots[position % 3]);
+        let count = if slot == u16::from(Self::NO_SLOT) { 0 } else { 1 + u16::from(self.wide >> position & 1) };
+        (slot..slot + count).map(RegId)
     }
 
     /// Whether the cache of operands keeps the operand in `position`.

@@ -161,6 +161,7 @@ pub(super) fn l2(reader: &mut Reader, clocks: &Clocks) -> L2 {
         cache: cache::read(reader, "-gpgpu_cache:dl2"),
         latency_cycles: convert(latency, clocks.core_mhz, clocks.l2_mhz),
         far_latency_cycles: None,
+        request_bytes_per_cycle: None,
         queue_entries: [queues[0], queues[1], queues[2], queues[3]],
         partition_index,
     }

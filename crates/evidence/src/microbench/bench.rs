@@ -131,12 +131,12 @@ impl Bench {
         })
     }
 
-    /// Zeroes in device memory, and in L2 where host copies go there.
+    /// Zeroes in device memory, and in L2 where host copies go there, with `beyond` bytes after them, never written.
     ///
     /// # Errors
     /// Errors of the device.
-    pub fn zeroes(&mut self, bytes: u64) -> Result<Buffer, DeviceError> {
-        let buffer = self.device.alloc("data", bytes)?;
+    pub fn zeroes(&mut self, bytes: u64, beyond: u64) -> Result<Buffer, DeviceError> {
+        let buffer = self.device.alloc("data", bytes + beyond)?;
         self.device.write(buffer, 0, &vec![0; bytes as usize])?;
         Ok(buffer)
     }
@@ -336,7 +336,7 @@ pub fn l2_bandwidth(setup: &Setup, sms: u32, trips: u32) -> Result<Bandwidth, De
     setup.gpu.launch.host_copies_fill_l2 = true;
     let text = kernels::stream(setup.gpu.sm_version, "ld.global.cg.v4.u32", STREAM_THREADS);
     let mut bench = Bench::new(&setup, &text)?;
-    let data = bench.zeroes(u64::from(WINDOW + STREAM_BYTES))?.address;
+    let data = bench.zeroes(u64::from(WINDOW + STREAM_BYTES), 0)?.address;
     let ctas = sms;
     let (cta_stride, step) = (97 * CHANNEL_BYTES, STREAM_BYTES + STREAM_THREADS * 16);
     let work = |trips| Work { ctas, threads: STREAM_THREADS, data, trips, cta_stride, step, mask: WINDOW - 1 };
@@ -361,7 +361,7 @@ pub fn l2_port_bandwidth(setup: &Setup, trips: u32) -> Result<Bandwidth, DeviceE
     let per_cta = (WARPS * kernels::GATHER_LOADS) as usize;
     let table = bench.buffer(8 * u64::from(ctas) * per_cta as u64)?;
     // Enough for every slice to have its lines, however the hash has them.
-    let data = bench.zeroes(4 * LINE * u64::from(map.slices()) * per_cta as u64)?;
+    let data = bench.zeroes(4 * LINE * u64::from(map.slices()) * per_cta as u64, 0)?;
     let mut lines = vec![Vec::with_capacity(per_cta); ctas as usize];
     for address in (data.address..data.address + data.bytes).step_by(LINE as usize) {
         if let Some(mine) = lines.get_mut(map.slice_of(address) as usize).filter(|l| l.len() < per_cta) {

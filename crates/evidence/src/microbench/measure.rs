@@ -110,13 +110,15 @@ impl Runner<'_> {
         Ok(counted.of("cycles") / (2 * nodes) as f64)
     }
 
-    fn l2_read(&self, kernel: &str) -> Result<f64, DeviceError> {
+    /// All SMs access a window that is in L2, past L1.
+    fn l2(&self, kernel: &str, accesses: u32) -> Result<f64, DeviceError> {
         const WINDOW: u32 = 1 << 19;
         const L2_TRIPS: u32 = 4;
         let mut setup = self.setup.clone();
         setup.gpu.launch.host_copies_fill_l2 = true;
         let mut bench = self.bench(&setup, kernel)?;
-        let data = bench.zeroes(u64::from(WINDOW + STREAM_BYTES))?.address;
+        let copies = if accesses > 1 { COPY_DISTANCE } else { 0 };
+        let data = bench.zeroes(u64::from(WINDOW + STREAM_BYTES), copies)?.address;
         let ctas = setup.gpu.sm_count;
         let work = |trips| Work {
             ctas,
@@ -128,7 +130,8 @@ impl Runner<'_> {
             mask: WINDOW - 1,
         };
         let counted = bench.beyond_of("bench", work(L2_TRIPS), work(2 * L2_TRIPS))?;
-        Ok(f64::from(ctas) * f64::from(STREAM_BYTES) * f64::from(L2_TRIPS) / counted.of("cycles"))
+        let bytes = f64::from(ctas) * f64::from(STREAM_BYTES) * f64::from(L2_TRIPS * accesses);
+        Ok(bytes / counted.of("cycles"))
     }
 
     /// One stream of all SMs. Stores reach DRAM once L2 is full: twice its size, as its sets do not fill evenly.
@@ -171,7 +174,7 @@ impl Runner<'_> {
         const THREADS: u32 = 128;
         let ctas = self.setup.gpu.sm_count;
         let mut bench = self.bench(self.setup, kernel)?;
-        let data = bench.zeroes(u64::from(ctas * THREADS * 4))?.address;
+        let data = bench.zeroes(u64::from(ctas * THREADS * 4), 0)?.address;
         let work = |trips| Work {
             ctas,
             threads: THREADS,
@@ -188,7 +191,7 @@ impl Runner<'_> {
 
     fn launch(&self, kernel: &str, ctas: u32, threads: u32) -> Result<f64, DeviceError> {
         let mut bench = self.bench(self.setup, kernel)?;
-        let data = bench.zeroes(1 << 17)?.address;
+        let data = bench.zeroes(1 << 17, 0)?.address;
         let work = Work { ctas, threads, data, cta_stride: 4096, ..Work::default() };
         bench.run_entry("bench", work)?;
         Ok(bench.run_entry("bench", work)?.number("total_cycles"))
@@ -224,7 +227,7 @@ impl Runner<'_> {
             Method::Profiled { ctas, threads, trips } => self.profiled(kernel, ctas, threads, trips),
             Method::Chase { nodes, stride, warm } => self.chase(kernel, nodes, stride, warm),
             Method::TextureChase { nodes, stride } => self.texture_chase(kernel, nodes, stride),
-            Method::L2Read => self.l2_read(kernel),
+            Method::L2 { accesses } => self.l2(kernel, accesses),
             Method::Dram { accesses, writes } => self.dram(kernel, accesses, writes),
             Method::Random => self.random(kernel),
             Method::Atomics { lane_bytes } => self.atomics(kernel, lane_bytes),
@@ -266,8 +269,9 @@ pub fn has(quantity: &Quantity, sm_version: u32, code: Form) -> bool {
 }
 
 /// Measures the quantities that `wanted` says and the GPU has, with the form of code of
-/// `setup`, on up to `jobs` threads. Warps are scheduled by loose round robin: a greedy scheduler lets some
-/// end early, and the last ones cannot fill the pipes.
+/// `setup`, on up to `jobs` threads. Warps are scheduled by loose round robin: a greedy scheduler lets some end early, and
+/// the last ones cannot fill the pipes. Machine code has the scheduler of a core that has one of its own, because operands
+/// are kept for the next instruction of the same warp.
 ///
 /// # Errors
 /// Errors of the device; a model that cannot run one of the kernels is at fault.
@@ -276,7 +280,9 @@ pub fn measure(
     wanted: impl Fn(&Quantity) -> bool,
     jobs: usize,
 ) -> Result<Vec<Measurement>, DeviceError> {
-    let setup = &Setup { scheduler: Some("lrr".to_owned()), any_architecture: true, ..setup.clone() };
+    let own = lab::scheduler_of(&setup.core).filter(|_| setup.code == Form::Sass);
+    let scheduler = own.is_none().then(|| "lrr".to_owned());
+    let setup = &Setup { scheduler, any_architecture: true, ..setup.clone() };
     let kernels = source::kernels().into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect();
     let runner = Runner { setup, kernels: &kernels };
     let wanted: Vec<&'static Quantity> =

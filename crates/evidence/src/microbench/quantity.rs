@@ -24,8 +24,8 @@ pub(super) enum Method {
     Chase { nodes: u64, stride: u64, warm: bool },
     /// Cycles of a step from texel to texel, by one thread, when caches are warm.
     TextureChase { nodes: u64, stride: u64 },
-    /// Bytes per cycle that all SMs read from L2.
-    L2Read,
+    /// Bytes per cycle of data in L2, with one or two accesses to each.
+    L2 { accesses: u32 },
     /// Bytes per cycle of data that are in DRAM only; `bytes` for each accessed one.
     Dram { accesses: u32, writes: bool },
     /// Bytes per cycle of sectors at random addresses.
@@ -173,7 +173,9 @@ fn others() -> Vec<Quantity> {
         q(Constant, "constant_latency", CYCLES, "load that hits, one word for all lanes", "constant_chase", line(0), once);
         q(Constant, "constant_divergent_latency", CYCLES, "load that hits, a word for each lane", "constant_chase", line(8), once);
         q(L2, "l2_latency", CYCLES, "load that misses in L1 and hits in L2", "chase_l2", l2, once);
-        q(L2, "l2_bandwidth", "bytes/core cycle", "loads of all SMs", "stream_read", Method::L2Read, once);
+        q(L2, "l2_bandwidth", "bytes/core cycle", "loads of all SMs", "stream_read", Method::L2 { accesses: 1 }, once);
+        q(L2, "l2_store_bandwidth", "bytes/core cycle", "stores of all SMs", "stream_write", Method::L2 { accesses: 1 }, once);
+        q(L2, "l2_copy_bandwidth", "bytes/core cycle", "loads and stores of all SMs", "stream_copy", Method::L2 { accesses: 2 }, once);
         q(Dram, "dram_latency", CYCLES, "load that misses in L2", "chase_l2", dram, once);
         q(Dram, "dram_latency_ns", "ns", "load that misses in L2", "chase_l2", dram, Nanoseconds);
         q(Dram, "dram_read_bandwidth", "GB/s", "loads of all SMs", "stream_read", read, GigabytesPerSecond);

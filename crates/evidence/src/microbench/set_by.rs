@@ -77,6 +77,8 @@ const SET_BY: &[(&str, &[&str])] = &[
     ("shared_atomic_*", &["sm.shared.atomic_lane_cycles"]),
     ("l2_latency", &["l2.latency_cycles"]),
     ("l2_bandwidth", &["clocks.interconnect_mhz", "l2.slices_per_partition"]),
+    ("l2_store_bandwidth", &["l2.request_bytes_per_cycle"]),
+    ("l2_copy_bandwidth", &["l2.request_bytes_per_cycle"]),
     ("dram_latency*", &["dram.latency_cycles"]),
     ("dram_read*", &["clocks.dram_mhz", "dram.timing", "dram.scheduler_queue"]),
     ("dram_write*", &["dram.timing", "dram.write_queue"]),

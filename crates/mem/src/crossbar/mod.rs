@@ -15,7 +15,7 @@ mod round_robin;
 use kit::persist::{Archive, Mismatch, Persist};
 pub use ports::CrossbarCounters;
 use ports::{Arbiter, Ports};
-pub(crate) use ports::{Source, Taken};
+pub(crate) use ports::{HEADER_BYTES, Source, Taken};
 
 macro_rules! arbiters {
     ($($name:ident: $arbiter:ty;)*) => {

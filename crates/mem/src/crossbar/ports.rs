@@ -20,7 +20,7 @@ kit::counters! {
 }
 
 /// Bytes of a packet beside its data (GPGPU-Sim: `READ_PACKET_SIZE`, `WRITE_PACKET_SIZE`).
-const HEADER_BYTES: u32 = 8;
+pub(crate) const HEADER_BYTES: u32 = 8;
 
 /// Number of no output.
 const NO_OUTPUT: u16 = u16::MAX;

@@ -5,14 +5,19 @@
 //!                                        │   ▲
 //!                                  to_dram   from_dram
 //! ```
-//! One look-up, one fill, one reply and one miss per L2 cycle.
+//! One look-up, one fill, one reply and one miss per L2 cycle. With [`config::L2::request_bytes_per_cycle`], what is
+//! looked up has come through a port that takes so many bytes.
 
 use crate::cache::{Answer, Cache, CacheCounters, CacheOutcome, Refusal};
+use crate::crossbar::HEADER_BYTES;
 use crate::dram::AddressMap;
 use crate::packet::{Packet, PacketId, Packets, Part, Reply};
 use crate::staged::StagedQueue;
 use crate::{Level, Request, RequestKind};
 use kit::{NEVER, Ring};
+
+/// Four sectors of stores with their headers, a packet.
+const AHEAD_BYTES: u64 = 4 * (HEADER_BYTES as u64 + 32);
 
 /// Request of a slice to DRAM.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +78,10 @@ pub(crate) struct Slice {
     /// Bytes that the cache fetches at once: the size of a packet's parts.
     fetch_bytes: u32,
     blocked: Option<Blocked>,
+    /// Bytes that requests bring in a cycle.
+    request_bytes_per_cycle: Option<u64>,
+    /// When the last one that was looked up had come, in bytes of the port since the first cycle.
+    brought: u64,
     /// Whether there is room for a packet, as the request side was last told.
     room: bool,
     counters: PartitionCounters,
@@ -98,6 +107,8 @@ impl Slice {
             room_for_packet: limits[0] - limits[0].min(4),
             fetch_bytes: l2.cache.fetch_bytes(),
             blocked: None,
+            request_bytes_per_cycle: l2.request_bytes_per_cycle.map(u64::from),
+            brought: 0,
             room: true,
             counters: PartitionCounters::default(),
         }
@@ -221,16 +232,30 @@ impl Slice {
         self.try_part(now, part, packets);
     }
 
+    /// When the port has brought `request`, in its bytes, unless that is after cycle `now`. It has brought at most a packet
+    /// ahead of the look-ups.
+    #[inline(always)]
+    fn brought_by(&self, now: u64, request: &Request) -> Option<u64> {
+        let Some(per_cycle) = self.request_bytes_per_cycle else { return Some(0) };
+        let earliest = (now * per_cycle).saturating_sub(AHEAD_BYTES);
+        let brings_data = request.kind.is_write() || request.kind == RequestKind::Atomic;
+        let bytes = u64::from(HEADER_BYTES) + if brings_data { u64::from(request.bytes) } else { 0 };
+        let brought = self.brought.max(earliest) + bytes;
+        (brought <= (now + 1) * per_cycle).then_some(brought)
+    }
+
     /// Looks one part of a packet up, which is the first one from the crossbar.
     #[inline(never)]
     fn try_part(&mut self, now: u64, part: Part, packets: &mut Packets) {
         let request = self.part_of(&packets[part.packet()].request, part);
+        let Some(brought) = self.brought_by(now, &request) else { return };
         let access = self.cache.look_up(now, &request);
         if let CacheOutcome::Fail(reason) = access.outcome {
             self.blocked = Some(Blocked { failure: self.cache.failure(reason), tried: now });
             return;
         }
         self.from_crossbar.drop_ready();
+        self.brought = brought;
         self.counters.atomics += u64::from(request.kind == RequestKind::Atomic);
         if request.kind == RequestKind::WriteBack {
             finish_part(packets, part, |_| {});
@@ -398,7 +423,7 @@ kit::persist! {
     enum FromDram { Fill(mshr) = 0, Written(part) = 1, Nothing = 2 }
     new struct Blocked { failure, tried }
     struct Slice {
-        from_crossbar, cache, to_dram, from_dram, to_crossbar, blocked, room, counters;
-        skip limits, room_for_packet, fetch_bytes
+        from_crossbar, cache, to_dram, from_dram, to_crossbar, blocked, brought, room, counters;
+        skip limits, room_for_packet, fetch_bytes, request_bytes_per_cycle
     }
 }

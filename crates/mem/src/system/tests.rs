@@ -592,6 +592,32 @@ fn a_request_is_looked_up_in_each_l2_line_that_it_touches() {
     }
 }
 
+#[test]
+fn a_slice_takes_as_long_as_the_bytes_of_its_requests() {
+    // The last eight of forty lines of one slice, stores where `is_store` says so.
+    let took = |bytes_per_cycle, is_store: fn(usize) -> bool| {
+        let mut config = small_gpu();
+        config.l2.request_bytes_per_cycle = bytes_per_cycle;
+        let map = AddressMap::new(&config);
+        let (mut system, mut ports) = (InStep::new(&config), ports(&config));
+        system.system.copy_to_device(0x1_0000, 0x1_0000);
+        let lines = (0x1_0000..0x2_0000).step_by(128).filter(|&line| map.slice_of(line) == 0).take(40);
+        for (i, line) in lines.enumerate() {
+            let kind = if is_store(i) { RequestKind::Write } else { RequestKind::Read };
+            ports[0].outbox.push_back((0, Request { bytes: 128, ..request(kind, line, i as u32) }));
+        }
+        let answers = drain(&mut system, &mut ports);
+        assert_eq!((answers.len(), system.counters().l2.reads_missed()), (40, 0));
+        answers[39].1 - answers[31].1
+    };
+    let (stores, loads, both) = (|_| true, |_| false, |i| i % 2 == 0);
+    // A sector is looked up each cycle, and a store brings 40 bytes.
+    assert_eq!([None, Some(40), Some(20), Some(16)].map(|rate| took(rate, stores)), [32, 32, 64, 80]);
+    assert_eq!([None, Some(16), Some(8), Some(4)].map(|rate| took(rate, loads)), [32, 32, 32, 64]);
+    // Of two lines the load has come when the store before it is looked up.
+    assert_eq!([None, Some(16)].map(|rate| took(rate, both)), [32, 48]);
+}
+
 /// Two GPCs of two SMs.
 fn gpu_with_gpc_caches() -> GpuConfig {
     let mut config = GpuConfig { sms_per_gpc: Some(2), ..small_gpu() };

@@ -13,8 +13,8 @@
 //!   next three cycles, each as early as it can. While it cannot, it holds, and the stages before it with it.
 //! - **Banks**: the register's number selects its bank. A bank has [`SubCoreSettings::ports`] reads a cycle.
 //! - **The register-file cache** has one register of a warp for each bank and operand position. An instruction leaves a
-//!   register there if its reuse bit says so. Any read of the same bank and position makes the entry unavailable, hit or
-//!   miss, unless it leaves its own.
+//!   register there if its reuse bit says so, of an operand of 64 bits or more one in each bank. Any read of the same
+//!   bank and position makes the entry unavailable, hit or miss, unless it leaves its own.
 //! - **Issue** finds the latch of a unit of fixed latency closed until the unit can take another instruction: the whole
 //!   latch of the sub-core if an instruction could not enter Control.
 //!
@@ -260,23 +260,23 @@ impl SubCoreOperands {
         }
         let scheduling = flight.names().scheduling;
         let has_cache = self.settings.register_cache && scheduling.has_slots() && !flight.is_routed;
-        let mut slots = [None; POSITIONS];
         if has_cache {
-            for (position, slot) in slots.iter_mut().enumerate() {
-                let Some(reg) = scheduling.slot(position) else { continue };
-                let bank = reg.index() % banks;
-                if sub_core.cache[position][bank] == cached(flight.warp, reg) {
-                    needed[bank] = needed[bank].saturating_sub(1);
+            for (position, cache) in sub_core.cache.iter().enumerate() {
+                for reg in scheduling.slot(position) {
+                    let bank = reg.index() % banks;
+                    if cache[bank] == cached(flight.warp, reg) {
+                        needed[bank] = needed[bank].saturating_sub(1);
+                    }
                 }
-                *slot = Some((bank, reg));
             }
         }
         let reads = sub_core.reserved.take(now + 1, &needed[..banks], self.settings.ports)?;
         if has_cache {
-            for (position, slot) in slots.iter().enumerate() {
-                let Some((bank, reg)) = *slot else { continue };
+            for (position, cache) in sub_core.cache.iter_mut().enumerate() {
                 let kept = scheduling.keeps(position);
-                sub_core.cache[position][bank] = if kept { cached(flight.warp, reg) } else { UNAVAILABLE };
+                for reg in scheduling.slot(position) {
+                    cache[reg.index() % banks] = if kept { cached(flight.warp, reg) } else { UNAVAILABLE };
+                }
             }
         }
         Some(reads)
