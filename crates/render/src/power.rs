@@ -13,7 +13,7 @@ const SIZE: (u32, u32) = (1100, 560);
 const GROUPS: &[(&str, RGBColor, &[Component])] = {
     use Component as C;
     &[
-        ("board", RGBColor(120, 120, 120), &[C::Constant]),
+        ("board", RGBColor(112, 112, 112), &[C::Constant]),
         ("static, idle SMs", RGBColor(180, 180, 180), &[C::Static, C::IdleSms]),
         ("fetch, decode, schedule", RGBColor(78, 121, 167), &[C::InstructionBuffer, C::InstructionCache, C::Scheduler]),
         ("core design", RGBColor(176, 122, 161), &[C::Design]),

@@ -38,9 +38,9 @@ const CHARACTER: f64 = 7.0;
 /// Height of a bar in pixels.
 const HEIGHT: u32 = 26;
 
-/// Whether dark text on `colour` has more contrast than white text (WCAG 2).
-fn is_light(colour: &str) -> bool {
-    // Luminance of the dark text, about; white has 1.
+/// Contrast of white and of dark text on `colour`, as WCAG 2 defines it: 1 to 21.
+fn contrasts(colour: &str) -> [f64; 2] {
+    // Luminance of the dark text, `svg .dark` of the style sheet; white has 1.
     const DARK: f64 = 0.009;
     let byte = |at: usize| colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0);
     let linear = |at: usize| match f64::from(byte(at)) / 255.0 {
@@ -48,7 +48,13 @@ fn is_light(colour: &str) -> bool {
         c => ((c + 0.055) / 1.055).powf(2.4),
     };
     let luminance = 0.2126 * linear(1) + 0.7152 * linear(3) + 0.0722 * linear(5);
-    (luminance + 0.05) * (luminance + 0.05) > (1.0 + 0.05) * (DARK + 0.05)
+    [(1.0 + 0.05) / (luminance + 0.05), (luminance + 0.05) / (DARK + 0.05)]
+}
+
+/// Whether dark text on `colour` has more contrast than white text.
+fn is_light(colour: &str) -> bool {
+    let [white, dark] = contrasts(colour);
+    dark > white
 }
 
 /// Label of a piece of this many pixels: name and share, only the share, or nothing.
@@ -162,5 +168,16 @@ mod tests {
         assert_eq!(of(0.15, 0.15), [(" roomy", "15.0 %".to_owned())]);
         assert!(of(0.05, 0.05).is_empty() && of(0.5, 0.05).is_empty(), "a short bar");
         assert!(is_light("#ffffff") && !is_light("#203040"));
+    }
+
+    /// WCAG 2.1's least contrast of text, of labels on the colours of bars of energy and of stall reasons.
+    #[test]
+    fn labels_have_enough_contrast() {
+        let energy = crate::power::groups().map(|(name, colour, _)| (name, colour));
+        let reasons = crate::page::stalls::colours().map(|(name, colour)| (name, colour.to_owned()));
+        for (name, colour) in energy.chain(reasons) {
+            let [white, dark] = contrasts(&colour);
+            assert!(white.max(dark) >= 4.5, "{name}: {colour}, {white:.2} in white, {dark:.2} in dark");
+        }
     }
 }
