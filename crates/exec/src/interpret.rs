@@ -466,26 +466,29 @@ pub(crate) fn execute_rarely(
             }
             warp.stack.advance();
         }
-        _ if let Some(members) = op.waits_for()
-            && warp.stack.is_apart() =>
-        {
-            let named: Vec<_> =
-                shuffle::by_members(file!(warp, &env.launch.constants, mask).column(members), mask).collect();
-            let Some(executing) = meet(warp, &named, out)? else {
-                out.mask = 0;
+        _ => {
+            if let Some(members) = op.waits_for()
+                && warp.stack.is_apart()
+            {
+                let named: Vec<_> =
+                    shuffle::by_members(file!(warp, &env.launch.constants, mask).column(members), mask).collect();
+                let Some(executing) = meet(warp, &named, out)? else {
+                    out.mask = 0;
+                    return Ok(());
+                };
+                out.active = executing;
+                let Guarded { guard, .. } = &kernel.code[out.pc.index()];
+                let mask = file!(warp, &env.launch.constants, out.active).pred(*guard) & out.active;
+                out.mask = mask;
+                operate_rarely(op, warp, kernel, mask, env, out)?;
+                warp.stack.advance_met();
                 return Ok(());
-            };
-            out.active = executing;
-            let Guarded { guard, .. } = &kernel.code[out.pc.index()];
-            let mask = file!(warp, &env.launch.constants, out.active).pred(*guard) & out.active;
-            out.mask = mask;
-            operate_rarely(op, warp, kernel, mask, env, out)?;
-            warp.stack.advance_met();
+            }
+            match operate_rarely(op, warp, kernel, mask, env, out) {
+                Ok(()) => warp.stack.advance(),
+                Err(stop) => return put_off(stop, mask, warp),
+            }
         }
-        _ => match operate_rarely(op, warp, kernel, mask, env, out) {
-            Ok(()) => warp.stack.advance(),
-            Err(stop) => return put_off(stop, mask, warp),
-        },
     }
     Ok(())
 }
