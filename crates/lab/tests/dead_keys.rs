@@ -372,6 +372,7 @@ fn descriptions() -> [Raw; 3] {
         "sm.l1d.look_up_order=bank",
         "sm.l1d.bytes_per_cycle=64",
         "l2.far_latency_cycles=40",
+        "l2.request_bytes_per_cycle=8",
         "dram.scheduler=fr_fcfs",
         "dram.write_queue=[16, 8, 4]",
         "dram.timing.tFAW=60",
