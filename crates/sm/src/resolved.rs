@@ -121,16 +121,19 @@ impl Scheduling {
         names_constant: false,
     };
 
-    /// Those of `inst`, which reads `srcs`.
+    /// The scheduling of `inst`, which reads `srcs`.
     pub(crate) fn of(inst: &Traits, srcs: &[RegId]) -> Self {
         let Some(bits) = inst.control_bits else { return Self::default() };
         let bound = inst.counter_bound.map_or(0, |bound| {
             let (counter, at_most) = (u32::from(bound.counter.min(5)) + 1, u32::from(bound.at_most.min(63)));
             counter << Self::COUNTER_AT | at_most << Self::BOUND_AT | u32::from(bound.drained & 63) << Self::WAITS_AT
         });
-        // An operand goes on with the next register if the instruction reads that one and it begins no other operand.
-        let goes_on = |slot: u8| srcs.contains(&RegId(u16::from(slot) + 1)) && !inst.slots.contains(&Some(slot + 1));
-        let wide = (0..3).filter(|&i| inst.slots[i].is_some_and(goes_on)).fold(0, |all, i| all | 1 << i);
+        // The next register belongs to the operand if the instruction reads it and no other operand begins there.
+        let is_wide = |slot: u8| {
+            let next = u16::from(slot) + 1;
+            srcs.contains(&RegId(next)) && !inst.slots.iter().flatten().any(|&first| u16::from(first) == next)
+        };
+        let wide = (0..3).filter(|&i| inst.slots[i].is_some_and(is_wide)).fold(0, |all, i| all | 1 << i);
         let slots = inst.slots.map(|slot| slot.unwrap_or(Self::NO_SLOT));
         Self { bits: bits.bits() | bound, slots, wide, names_constant: inst.constant.is_some() }
     }

@@ -25,6 +25,11 @@ const STREAM_BYTES: u32 = STREAM_THREADS * 16 * STREAM_ACCESSES;
 /// Bytes from what a copy reads to what it writes, as in `source`.
 const COPY_DISTANCE: u64 = 1 << 29;
 
+/// Room for the copy of data with that many accesses to each.
+fn copy_bytes(accesses: u32) -> u64 {
+    if accesses > 1 { COPY_DISTANCE } else { 0 }
+}
+
 /// The window of random addresses: more than any L2 here keeps of what was touched.
 const RANDOM_WINDOW: u32 = 1 << 26;
 
@@ -117,8 +122,7 @@ impl Runner<'_> {
         let mut setup = self.setup.clone();
         setup.gpu.launch.host_copies_fill_l2 = true;
         let mut bench = self.bench(&setup, kernel)?;
-        let copies = if accesses > 1 { COPY_DISTANCE } else { 0 };
-        let data = bench.zeroes(u64::from(WINDOW + STREAM_BYTES), copies)?.address;
+        let data = bench.zeroes(u64::from(WINDOW + STREAM_BYTES), copy_bytes(accesses))?.address;
         let ctas = setup.gpu.sm_count;
         let work = |trips| Work {
             ctas,
@@ -143,7 +147,7 @@ impl Runner<'_> {
         let trips = to_fill_l2.max(2);
         let run = |trips: u32| {
             let mut bench = self.bench(self.setup, kernel)?;
-            let bytes = u64::from(step) * u64::from(trips) + if accesses > 1 { COPY_DISTANCE } else { 0 };
+            let bytes = u64::from(step) * u64::from(trips) + copy_bytes(accesses);
             let data = bench.buffer(bytes)?.address;
             let work =
                 Work { ctas, threads: STREAM_THREADS, data, trips, cta_stride: STREAM_BYTES, step, mask: u32::MAX };

@@ -5,8 +5,8 @@
 //!                                        │   ▲
 //!                                  to_dram   from_dram
 //! ```
-//! One look-up, one fill, one reply and one miss per L2 cycle. With [`config::L2::request_bytes_per_cycle`], what is
-//! looked up has come through a port that takes so many bytes.
+//! One look-up, one fill, one reply and one miss per L2 cycle. A request is looked up after its bytes have crossed the
+//! slice's port, which takes [`config::L2::request_bytes_per_cycle`].
 
 use crate::cache::{Answer, Cache, CacheCounters, CacheOutcome, Refusal};
 use crate::crossbar::HEADER_BYTES;
