@@ -16,6 +16,7 @@
 //! ```
 #![warn(missing_docs)]
 
+pub mod choices;
 mod derived;
 mod error;
 mod flattened;
@@ -29,6 +30,7 @@ mod table;
 mod validate;
 mod write;
 
+pub use choices::*;
 pub use error::{ConfigError, Problem, Spot};
 pub use import::{Import, OptionReport, Outcome, import_accelsim};
 pub use model::*;

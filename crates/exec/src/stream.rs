@@ -1,14 +1,13 @@
 //! Live execution as a stream of dynamic instructions, which the timing model drives.
 
 mod cluster;
+mod turns;
 
 use crate::cluster::{ClusterPlace, Membership};
 use crate::copy_engine::Ends;
 use crate::cta::Cta;
 use crate::fault::{Outcome, Stop, Trap};
-use crate::interpret::{
-    Done, Environment, execute, execute_machine_code_unseen, execute_often, execute_ptx_unseen, execute_rarely, resume,
-};
+use crate::interpret::{Done, Environment, execute, execute_often, execute_rarely, resume};
 use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::launch::Launch;
@@ -17,7 +16,6 @@ use crate::mbarrier::{Arriving, Mail, Wait};
 use crate::memory::{OutOfBounds, Own, Reader, SHARED_WINDOW};
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
-use crate::turn::{Turn, wait};
 use crate::warp::{PendingReduction, Reduction, Warp, Way};
 use isa::{
     ClusterMember, CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, MessageId, OperandValues, Pc, PeerAccesses,
@@ -25,7 +23,6 @@ use isa::{
 };
 use kit::{Cycle, LaneMask};
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The warps and CTAs resident on one SM. Slots are created at their first use and keep their storage.
@@ -415,153 +412,6 @@ impl<'a> Parts<'a> {
         let Self { memory, images, rest, clusters, launch: _, gpu } = self;
         let ends = if rest.is_some() { Ends::AtOnce } else { Ends::Later };
         Environment { memory, images, rest, cta, clusters, launch, gpu, context, ends }
-    }
-}
-
-/// For runs without time.
-impl LiveStream {
-    /// Executes up to `most` instructions of a warp that has the device for itself. `observe` sees each, with the lanes
-    /// that were live before it, and may end the run. The last one is in `out`; the cycle in `context` counts instructions.
-    pub(crate) fn take_turn(
-        &mut self,
-        shared: &mut DeviceState,
-        slot: WarpSlot,
-        (most, context): (u32, &mut StepContext),
-        out: &mut DynInst,
-        observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
-    ) -> Result<Turn, Box<Fault>> {
-        if self.warps[slot.index()].way == Way::Watched {
-            return self.take_watched_turn(shared, slot, (most, context), out, observe);
-        }
-        self.is_alone = true;
-        self.take_shared(shared, slot);
-        let turn = self.take_seen_turn(shared, slot, (most, context), out, observe);
-        self.end_turn(shared, slot);
-        turn
-    }
-
-    fn take_seen_turn(
-        &mut self,
-        shared: &mut DeviceState,
-        slot: WarpSlot,
-        (most, context): (u32, &mut StepContext),
-        out: &mut DynInst,
-        mut observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
-    ) -> Result<Turn, Box<Fault>> {
-        let Self { warps, ctas, reader, .. } = self;
-        if !warps[slot.index()].pending.is_empty() {
-            finish_reduction(warps, ctas, slot);
-        }
-        let warp = &mut warps[slot.index()];
-        let cta = &mut ctas[warp.cta as usize];
-        let parts = shared.alone(warp.launch, reader);
-        let Some(launch) = parts.launch else { return Ok(Turn::Done) };
-        let mut env = parts.environment(launch, cta, *context);
-        (out.held, out.at_mbarrier) = (false, false);
-        let kernel = &*env.launch.kernel;
-        let insts = kernel.program.insts();
-        for _ in 0..most {
-            if warp.pc().is_none() {
-                return Ok(Turn::Done);
-            }
-            let live = warp.live();
-            let done = if warp.is_machine_code {
-                machine::execute(warp, kernel, &mut env, out)
-            } else {
-                execute(warp, &mut env, out)
-            };
-            env.context.now += 1;
-            *context = env.context;
-            let waits = done == Err(Stop::AtCluster);
-            if let Err(Stop::Trap(trap)) = done {
-                return Err(self.fault(shared, slot, out.pc, *trap));
-            }
-            if observe(live, out).is_break() {
-                return Ok(Turn::Stopped);
-            }
-            if waits {
-                self.at_cluster.push(slot);
-                return Ok(Turn::Held);
-            }
-            if let Some(end) = wait(insts, out) {
-                return Ok(end);
-            }
-        }
-        Ok(Turn::Over)
-    }
-
-    /// The same where nobody observes the instructions. Adds the instructions of threads to `threads`.
-    pub(crate) fn take_unseen_turn(
-        &mut self,
-        shared: &mut DeviceState,
-        slot: WarpSlot,
-        (most, context): (u32, &mut StepContext),
-        out: &mut DynInst,
-        threads: &mut u64,
-    ) -> Result<Turn, Box<Fault>> {
-        let way = self.warps[slot.index()].way;
-        if way == Way::Watched {
-            return self.take_watched_turn(shared, slot, (most, context), out, |_, out| {
-                *threads += u64::from(out.mask.count_ones());
-                ControlFlow::Continue(())
-            });
-        }
-        self.is_alone = true;
-        self.take_shared(shared, slot);
-        let Self { warps, ctas, reader, .. } = self;
-        if !warps[slot.index()].pending.is_empty() {
-            finish_reduction(warps, ctas, slot);
-        }
-        let warp = &mut warps[slot.index()];
-        let cta = &mut ctas[warp.cta as usize];
-        let parts = shared.alone(warp.launch, reader);
-        let Some(launch) = parts.launch else { return Ok(Turn::Done) };
-        let mut env = parts.environment(launch, cta, *context);
-        (out.held, out.at_mbarrier) = (false, false);
-        let end = if way == Way::Ptx {
-            execute_ptx_unseen(warp, &mut env, out, most, threads)
-        } else {
-            execute_machine_code_unseen(warp, &mut env, out, most, threads)
-        };
-        *context = env.context;
-        self.end_turn(shared, slot);
-        match end {
-            Ok(turn) => Ok(turn),
-            Err(Stop::AtCluster) => {
-                self.at_cluster.push(slot);
-                Ok(Turn::Held)
-            }
-            Err(Stop::Trap(trap)) => Err(self.fault(shared, slot, out.pc, *trap)),
-            Err(Stop::Deferred) => unreachable!("a warp that has the device for itself does not wait for the exchange"),
-        }
-    }
-
-    /// The same under checks.
-    #[cold]
-    fn take_watched_turn(
-        &mut self,
-        shared: &mut DeviceState,
-        slot: WarpSlot,
-        (most, context): (u32, &mut StepContext),
-        out: &mut DynInst,
-        mut observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
-    ) -> Result<Turn, Box<Fault>> {
-        let Some(kernel) = self.kernel(slot).cloned() else { return Ok(Turn::Done) };
-        for _ in 0..most {
-            if self.next_pc(slot).is_none() {
-                return Ok(Turn::Done);
-            }
-            let live = self.live(slot);
-            self.step_alone(shared, slot, *context, out)?;
-            context.now += 1;
-            if observe(live, out).is_break() {
-                return Ok(Turn::Stopped);
-            }
-            if let Some(end) = wait(kernel.program.insts(), out) {
-                return Ok(end);
-            }
-        }
-        Ok(Turn::Over)
     }
 }
 

@@ -6,4 +6,5 @@ mod counters;
 mod drawings;
 mod imports;
 mod links;
+mod oldest_rust;
 mod persist;
