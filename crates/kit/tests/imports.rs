@@ -125,7 +125,7 @@ fn parse(text: &str, module: &ModulePath, children: &BTreeSet<String>) -> File {
 }
 
 /// The names, `::` and punctuation of a text, without comments and literals.
-fn words(text: &str) -> Vec<String> {
+pub fn words(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let (mut words, mut at) = (Vec::new(), 0);
     let is = |at: usize, s: &str| s.chars().enumerate().all(|(k, c)| chars.get(at + k) == Some(&c));

@@ -178,6 +178,7 @@ impl<'a> Analysis<'a> {
             self.partly.insert(at as usize);
         }
         let always = *guard == Pred::TRUE;
+        let waits_for = if self.machine.is_none() && part { op.waits_for() } else { None };
         match *op {
             // Lanes at a reconvergence point may continue without those that poll.
             Op::Branch { polls: true, .. } if part => state.apart = true,
@@ -191,11 +192,9 @@ impl<'a> Analysis<'a> {
             // Lanes that return early are live and wait for the others in the caller.
             Op::Return => state.apart |= parts && self.in_function(at),
             // Lanes at a reconvergence point may continue for those that wait. If all lanes are named, none is apart.
-            _ if self.machine.is_none()
-                && part
-                && let Some(members) = op.waits_for() =>
-            {
-                let all = members.is_constant() && kernel.constants[usize::from(members.0 - Reg::CONSTANTS)][0] == !0;
+            _ if waits_for.is_some() => {
+                let is_all = |named: Reg| kernel.constants[usize::from(named.0 - Reg::CONSTANTS)][0] == !0;
+                let all = waits_for.is_some_and(|named| named.is_constant() && is_all(named));
                 state.apart = !(all && always && !self.inside[block]);
                 self.operate(at, op, (part, always), state);
             }
