@@ -6,6 +6,7 @@
 use crate::failure::Failure;
 use crate::render::{names, style};
 use crate::version;
+use kit::text::excerpt;
 use request::write;
 pub use request::write::csv;
 use serde::Serialize;
@@ -110,9 +111,20 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// The form of results that a file of this name has.
-pub fn form_of(name: &str) -> Option<&'static str> {
-    ["json", "csv"].into_iter().find(|form| name.strip_suffix(form).is_some_and(|stem| stem.ends_with('.')))
+/// Checks words that are names, not files.
+///
+/// # Errors
+/// One has the ending of results: their file comes after an equals sign.
+pub fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+    let is_of = |name: &str, form: &str| name.strip_suffix(form).is_some_and(|stem| stem.ends_with('.'));
+    for name in names {
+        if let Some(form) = ["json", "csv"].into_iter().find(|form| is_of(name, form)) {
+            let name = excerpt(name);
+            let message = format!("`{name}` is a file, not a name; to write results to it: `--{form}={name}`");
+            return Err(Failure::bad_input(message));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

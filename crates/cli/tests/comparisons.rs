@@ -219,3 +219,37 @@ fn ghost_gains_in_matrixmul_where_l1_takes_its_loads() {
     assert!(cycles("ghost", "=8") > 1.2 * cycles("ghost", "=16"), "{labels:?}");
     assert!(cycles("inorder", "=16") > 1.05 * cycles("ghost", "=16"), "{labels:?}");
 }
+
+/// Cycles of runs that the limit has ended are no times to compare.
+#[test]
+fn runs_that_the_limit_of_cycles_ends_have_no_speedup() {
+    let args = ["compare", "bfs", "--set", "sm_count=2", "--cores", "inorder,ghost", "--max-cycles", "20000"];
+    let text = succeed(&args);
+    assert!(text.contains("> ") && text.contains("runs with > had come so far"), "{text}");
+    let compared = json(&succeed(&[&args[..], &["--json"]].concat()));
+    assert_eq!(strings(&compared["runs"], "status"), ["interrupted"; 2]);
+    assert!(compared["runs"].as_array().unwrap().iter().all(|run| run["speedup"].is_null()), "{text}");
+}
+
+/// A core design with a scheduler of its own takes another one that is asked for as a setting; what it cannot take is said.
+#[test]
+fn settings_have_an_effect_on_the_modern_core_or_a_remark() {
+    let cycles = |more: &[&str]| {
+        let args = ["run", "matmul", "--gpu", "v100", "--code", "sass", "--set", "sm_count=2", "--json"];
+        let report = json(&succeed(&[&args[..], more].concat()));
+        (report["total"]["cycles"].clone(), report["scheduler"].clone(), report["remarks"].clone())
+    };
+    let own = cycles(&[]);
+    assert_eq!(own.1, "gty");
+    let set = cycles(&["--set", "sm.issue.scheduler=lrr"]);
+    assert_eq!(set, cycles(&["--scheduler", "lrr"]));
+    assert!(set.0 != own.0 && set.1 == "lrr", "{set:?}");
+    let unread = cycles(&["--set", "sm.operands.collectors=8", "--set", "sm.frontend.icache.ways=2"]);
+    assert_eq!(unread.0, own.0);
+    for key in ["sm.operands.collectors", "sm.frontend.icache.ways"] {
+        let remark = format!("`{key}` has no effect on core `modern`");
+        assert!(unread.2.as_array().unwrap().iter().any(|said| said == remark.as_str()), "{:?}", unread.2);
+    }
+    let read = cycles(&["--core", "inorder", "--set", "sm.operands.collectors=8"]);
+    assert!(!read.2.to_string().contains("no effect"), "{:?}", read.2);
+}

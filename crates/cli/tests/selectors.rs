@@ -131,6 +131,25 @@ fn what_names_nothing_is_refused_with_what_there_is() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// The value of `--json` follows an equals sign. Without it the file is the next argument, which some commands take for a
+/// name.
+#[test]
+fn a_file_for_results_is_not_taken_for_a_name() {
+    for words in [
+        "run vectoradd --json out.json",
+        "compare vectoradd --json out.json",
+        "list cores --json out.json",
+        "validate hardware --json out.json",
+        "validate accelwattch --json out.json",
+        "validate accelwattch --rerun . --json out.json",
+        "validate accelsim cycles traces --json out.json",
+    ] {
+        let ran = common::run(&words.split(' ').collect::<Vec<_>>());
+        assert!(ran.status == 2 && ran.stderr.contains("`--json=out.json`"), "{words}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("tip:\n"), "{words}: {}", ran.stderr);
+    }
+}
+
 /// Clap proposes to write an unknown option as a value; no command takes it.
 #[test]
 fn an_unknown_option_is_not_proposed_as_a_value() {

@@ -54,3 +54,18 @@ fn mistakes_are_named_and_nothing_is_lost() {
     let ran = run(&["run", at]);
     assert!(ran.status == 2 && ran.stderr.contains("cut short"), "{}", ran.stderr);
 }
+
+/// The reason why a trace cannot be written is the disk's, not an instruction's.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = format!(
+        "trap '' XFSZ; ulimit -f 20; exec '{}' trace bfs -o '{}' --set sm_count=2",
+        env!("CARGO_BIN_EXE_warpwright"),
+        folder.path().join("trace").display()
+    );
+    let ran = common::from(std::process::Command::new("bash").args(["-c", &trace]).output().unwrap());
+    assert!(ran.status == 1 && ran.stderr.contains("trace.wwt"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot be written: File too large") && !ran.stderr.contains("CTA"), "{}", ran.stderr);
+}

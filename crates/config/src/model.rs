@@ -197,7 +197,7 @@ keys! {
     Issue at "sm.issue." {
         /// Warp schedulers; warp *w* belongs to scheduler *w* mod this.
         schedulers: u32 = Int(1, 7), "schedulers";
-        /// Default policy: `lrr`, `gto`, `srr`, `two_level`, or what `list` shows, with parameters as in `two_level:active=4`.
+        /// Policy where none is chosen and the core design has none of its own: `lrr`, `gto`, `srr`, `two_level`, or what `list` shows, with parameters as in `two_level:active=4`.
         scheduler: String = Text, "";
         /// Instructions that a scheduler may issue per cycle, all from one warp.
         width: u32 = Int(1, 8), "instructions/cycle";

@@ -213,12 +213,6 @@ fn occupancy(config: &GpuConfig, found: &mut Vec<Problem>) {
             ),
         ));
     }
-    if sm.issue.two_level_active_warps > sm.max_warps {
-        found.push(Problem::new(
-            "sm.issue.two_level_active_warps",
-            format!("is {}, more than sm.max_warps ({})", sm.issue.two_level_active_warps, sm.max_warps),
-        ));
-    }
 }
 
 /// L1 and shared memory share one array, or do not.

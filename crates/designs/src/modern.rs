@@ -132,6 +132,18 @@ kit::parameters! {
     }
 }
 
+/// Keys that only front ends and operand collectors of the whole SM read: four of front ends, then those of collectors.
+pub(crate) const UNREAD_BY_SUB_CORES: [&str; 8] = [
+    "sm.frontend.fetches_per_cycle",
+    "sm.frontend.instructions_per_fetch",
+    "sm.frontend.buffer_entries",
+    "sm.frontend.icache.",
+    "sm.operands.collectors",
+    "sm.operands.in_ports",
+    "sm.operands.out_ports",
+    "sm.operands.reads_per_bank",
+];
+
 /// Checks that an SM of `spec` has sub-cores as GPUs since Volta.
 ///
 /// # Errors
@@ -344,6 +356,7 @@ impl<M: WarpMask> CoreDesign for Modern<M> {
     type Memory = SubCoreMemory;
 
     const SCHEDULER: Option<&'static str> = Some("gty");
+    const UNREAD: &'static [&'static str] = &UNREAD_BY_SUB_CORES;
 
     fn operands(config: &ModernConfig, spec: &CoreSpec) -> SubCoreOperands {
         let &ModernConfig { ports, register_cache, memory_queues, .. } = config;

@@ -25,7 +25,7 @@
 //!
 //! - D-OS1: structures are the issue design's; the read guard of its operand collectors is not there.
 
-use crate::modern::{Modern, ModernConfig, check_sub_cores};
+use crate::modern::{Modern, ModernConfig, UNREAD_BY_SUB_CORES, check_sub_cores};
 use config::BranchFetch;
 use sm::operands::{Collectors, SubCoreOperands, SubCoreSettings};
 use sm::{Allowances, ConfigOf, CoreDesign, CoreSpec, MaskOf, SubCoreFetch, SubCoreMemory};
@@ -74,6 +74,8 @@ impl<D: CoreDesign<Operands = Collectors>> CoreDesign for OnSubCores<D> {
     type Execution = D::Execution;
     type Memory = SubCoreMemory;
 
+    const UNREAD: &'static [&'static str] = &UNREAD_BY_SUB_CORES;
+
     of_both!();
 
     fn operands(_: &ConfigOf<D>, spec: &CoreSpec) -> SubCoreOperands {
@@ -101,6 +103,7 @@ impl<D: CoreDesign> CoreDesign for FedBySubCores<D> {
     type Memory = D::Memory;
 
     const KEEPS_MEMORY_ORDER: bool = D::KEEPS_MEMORY_ORDER;
+    const UNREAD: &'static [&'static str] = UNREAD_BY_SUB_CORES.split_at(4).0;
 
     of_both!();
 

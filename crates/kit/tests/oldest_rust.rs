@@ -11,8 +11,8 @@ fn has_guard_with_let(text: &str) -> bool {
     let begins = |at: usize| is(at, "let") && at > 0 && (is(at - 1, "if") || is(at - 1, "&"));
     let is_guard = |begin: usize| {
         let mut depth = 0;
-        for at in begin..words.len() {
-            match words[at].as_str() {
+        for (at, word) in words.iter().enumerate().skip(begin) {
+            match word.as_str() {
                 "(" | "[" | "{" => depth += 1,
                 ")" | "]" | "}" if depth == 0 => return false,
                 ")" | "]" | "}" => depth -= 1,

@@ -172,7 +172,13 @@ fn record(
     let recorder = recorder.map_err(|e| RunError::input(e.to_string()))?;
     let device = SimulatedDevice::recorded(setup, Box::new(monitor), recorder);
     let mut device = device.map_err(|e| RunError::input(e.to_string()))?;
-    let report = run_on(&mut device, setup, job)?;
+    let report = match run_on(&mut device, setup, job) {
+        Ok(report) => report,
+        Err(error) => {
+            let trouble = device.into_recorder().and_then(Recorder::trouble);
+            return Err(trouble.map_or(error, failed));
+        }
+    };
     let recorder = device.into_recorder().expect("the device had one");
     if report.interrupted {
         let message = "the run was broken off: no trace was written".into();

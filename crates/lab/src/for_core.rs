@@ -156,6 +156,18 @@ pub fn scheduler_of(core: &str) -> Option<&'static str> {
     for_core::<u64, _>(core, Own).ok().flatten()
 }
 
+/// The keys of a GPU description, and tables, whose names end in a dot, that the core design does not read.
+pub fn unread_keys(core: &str) -> &'static [&'static str] {
+    struct Unread;
+    impl ForCore for Unread {
+        type Output = &'static [&'static str];
+        fn with<D: CoreDesign + 'static>(self, _: &ConfigOf<D>) -> &'static [&'static str] {
+            D::UNREAD
+        }
+    }
+    for_core::<u64, _>(core, Unread).unwrap_or_default()
+}
+
 /// The statistics of cores that are not SMs.
 pub(crate) fn other_statistics(gpu: &GpuConfig) -> impl Iterator<Item = (Arc<StatInfo>, Value)> {
     DESIGNS.iter().filter_map(|design| design.other.as_ref()).flat_map(|other| other.statistics(gpu).0)

@@ -82,6 +82,7 @@ pub use exec::OutOfBounds;
 pub use export::{CORE_OF_TRACES, Export, TraceFormat, convert, export};
 pub use for_core::{
     ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard, needs_ptx, scheduler_of,
+    unread_keys,
 };
 pub use gpu::{HostThreads, StatInfo, Stats, Value};
 pub use kept::{KeptReport, identity_of};

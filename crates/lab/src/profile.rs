@@ -17,7 +17,7 @@ pub struct Profile {
     /// The levels of memory of the GPU.
     #[serde(skip)]
     pub levels: Levels,
-    /// Issue slots that stayed empty where no instruction waited, by reason. Idle slots are of SMs without a warp,
+    /// Issue slots that stayed empty where no instruction waited, by reason. Idle slots are of schedulers without a warp,
     /// during launch latencies too.
     #[serde(deserialize_with = "reasons")]
     pub nobody: Vec<(&'static str, u64)>,

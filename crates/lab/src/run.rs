@@ -216,7 +216,11 @@ pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job)
             let outcome = file.run(device);
             let done = outcome.map_err(Failure::from).map(|o| {
                 let written = o.written.iter().map(|p| format!("wrote {}", p.display()));
-                (o.checks, o.prints.into_iter().chain(written).collect())
+                Done {
+                    checks: o.checks,
+                    output: o.prints.into_iter().chain(written).collect(),
+                    failed: o.error.map(Failure::from),
+                }
             });
             (path.display().to_string(), done)
         }
@@ -226,17 +230,21 @@ pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job)
         }
     };
     let mut report = report_of(device, workload);
-    match done {
-        Ok((checks, output)) => {
+    let failed = match done {
+        Ok(Done { checks, output, failed }) => {
             report.output.extend(output);
             report.check = check_result(&checks);
             if report.check.as_ref().is_some_and(|check| !check.passed) && device.is_sampled() {
                 report.remarks.push(WRONG_WITHOUT_TIME.to_owned());
             }
-            Ok(report)
+            failed
         }
-        Err(_) if report.interrupted || kit::stop::requested() => Ok(Report { interrupted: true, ..report }),
-        Err(Failure { message, bad_input }) => Err(RunError::after(report, message, bad_input)),
+        Err(_) if report.interrupted || kit::stop::requested() => return Ok(Report { interrupted: true, ..report }),
+        Err(failure) => Some(failure),
+    };
+    match failed {
+        Some(Failure { message, bad_input }) => Err(RunError::after(report, message, bad_input)),
+        None => Ok(report),
     }
 }
 
@@ -277,8 +285,14 @@ impl From<WorkloadError> for Failure {
     }
 }
 
-/// Comparisons made and lines to print, or why there are none.
-type Done = Result<(Vec<Check>, Vec<String>), Failure>;
+/// What a job made of its results.
+struct Done {
+    checks: Vec<Check>,
+    /// Lines to print.
+    output: Vec<String>,
+    /// Why something else could not be made.
+    failed: Option<Failure>,
+}
 
 fn run_workload(
     device: &mut SimulatedDevice<'_>,
@@ -287,14 +301,15 @@ fn run_workload(
     size: Size,
     params: &BTreeMap<String, u64>,
     seed: u64,
-) -> Result<(String, Done), RunError> {
+) -> Result<(String, Result<Done, Failure>), RunError> {
     let input = |e: WorkloadError| RunError::input(e.to_string());
     let workload = suite::find(name).map_err(input)?;
     let given: Vec<_> = params.iter().map(|(name, value)| (name.clone(), *value)).collect();
     let params = workload.params(size, &given).map_err(input)?;
     let title = workload.title(size, &params, seed);
     let outcome = workload.run(device, form, &params, seed);
-    Ok((title, outcome.map(|o| (o.checks, Vec::new())).map_err(Failure::from)))
+    let done = |checks| Done { checks, output: Vec::new(), failed: None };
+    Ok((title, outcome.map(|o| done(o.checks)).map_err(Failure::from)))
 }
 
 /// The report of the device, whether or not the job succeeded.

@@ -3,6 +3,7 @@
 use crate::checkpoint::Keeper;
 use crate::diagnosis;
 use crate::engine::{Engine, LaunchCode, Step};
+use crate::for_core::unread_keys;
 use crate::listing::SourcePlace;
 use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
@@ -488,6 +489,11 @@ impl<'m> Simulation<'m> {
     /// Remarks for the report.
     fn remarks(&mut self, timelines: &[SmTimeline]) -> Vec<String> {
         let mut remarks: Vec<String> = self.machine.remarks().iter().map(|&remark| remark.to_owned()).collect();
+        let Setup { core, settings, .. } = &self.setup;
+        let unread = unread_keys(core);
+        let is_unread = |key: &str| unread.iter().any(|of| *of == key || of.ends_with('.') && key.starts_with(of));
+        let set = settings.iter().filter_map(|setting| setting.split_once('=')).map(|(key, _)| key.trim());
+        remarks.extend(set.filter(|key| is_unread(key)).map(|key| format!("`{key}` has no effect on core `{core}`")));
         if self.setup.audit && self.machine.findings().is_none() {
             remarks.push(format!("nothing to audit: core `{}` is not an SM and has no hazards", self.setup.core));
         }

@@ -160,7 +160,11 @@ pub fn run(text: &str) -> Result<(LaunchOutcome, Vec<String>), String> {
     let mut device = Fake::default();
     let outcome = file.run(&mut device);
     assert!(device.memory.iter().all(Option::is_none), "all memory is given back");
-    Ok((outcome.map_err(|e| show(e.to_string()))?, device.log))
+    let mut outcome = outcome.map_err(|e| show(e.to_string()))?;
+    match outcome.error.take() {
+        Some(error) => Err(show(error.to_string())),
+        None => Ok((outcome, device.log)),
+    }
 }
 
 pub fn mistakes(text: &str) -> String {

@@ -226,3 +226,32 @@ args = [{ struct = ['n', { i32 = 1 }] }]
     ));
     assert!(late.starts_with("test.toml:4:9: 2 values from element 3 on do not fit the 4 of the buffer"), "{late}");
 }
+
+/// What an output asks for is checked before the first launch; an output that cannot be made does not keep back the others.
+#[test]
+fn outputs_are_checked_first_and_made_all_the_same() {
+    let text = |output: &str| {
+        format!(
+            "module = 'k.ptx'\nbuffers.x = {{ type = 'i32', length = 4 }}\n\
+             launch = {{ kernel = 'record', grid = 1, block = 1, args = ['x', 4, {{ bytes = [1, 2, 3] }}] }}\n\
+             [[output]]\nbuffer = 'x'\n{output}\n[[output]]\nbuffer = 'x'\nprint = true\n"
+        )
+    };
+    for (output, says) in [
+        ("compare = { file = 'nosuch.npy' }", "nosuch.npy: No such file"),
+        ("compare = { formula = '1 / (i - 3)' }", "zero"),
+        ("compare = { formula = 'i', relative = -1 }", "this tolerance is -1"),
+        ("print = -5", "-5"),
+        ("print = 2\ncount = 9", "9"),
+    ] {
+        let said = mistakes(&text(output));
+        assert!(said.starts_with("test.toml:") && said.contains(says), "{output}: {said}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.ptx"), "").unwrap();
+    let file = LaunchFile::parse(&folder.path().join("test.toml"), &text("write = '/dev/full'"), &Overrides::default());
+    let outcome = file.unwrap().run(&mut Fake::default()).unwrap();
+    assert_eq!((outcome.prints.len(), outcome.written.len()), (1, 0));
+    let error = outcome.error.expect("the device is full").to_string();
+    assert!(error.starts_with("`/dev/full` cannot be written: No space left"), "{error}");
+}

@@ -83,11 +83,11 @@ fn write_report(status: c_int) {
     let report = driver.platform.finish();
     // What kernels have printed last.
     drop(driver);
-    if !report.devices.is_empty() || !report.unsupported.is_empty() || report.failed.any() {
-        write(&settings, &report);
-    }
-    if settings.options.strict && report.failed.any() && status & 0xff == 0 {
-        message(&format!("{}: with --strict the exit status is {FAILED}", report.failed));
+    let has_report = !report.devices.is_empty() || !report.unsupported.is_empty() || report.failed.any();
+    let is_whole = !has_report || write(&settings, &report);
+    if settings.options.strict && (report.failed.any() || !is_whole) && status & 0xff == 0 {
+        let why = if report.failed.any() { report.failed.to_string() } else { "the report is not whole".to_owned() };
+        message(&format!("{why}: with --strict the exit status is {FAILED}"));
         process::end_with(FAILED);
     }
 }
@@ -113,23 +113,25 @@ pub fn leave_soon_if_asked() {
     process::leave_at_once(INTERRUPTED);
 }
 
-fn write(settings: &Settings, report: &ProgramReport) {
+/// Writes the report; whether all of it could be written and everything that options name was in the run.
+fn write(settings: &Settings, report: &ProgramReport) -> bool {
     let options = &settings.options;
     let (document, text) = (report.document(), text::render(report, options));
     let plain = anstream::adapter::strip_str(&text).to_string();
     let devices = report.devices.iter();
     let reports: Vec<_> =
         devices.filter_map(|device| Some((&device.report, &settings.devices.get(device.device)?.gpu))).collect();
-    if let Err(problems) = outputs::of_program(options, &document, &plain, &reports, text::PROGRAM) {
+    let written = outputs::of_program(options, &document, &plain, &reports, text::PROGRAM);
+    if let Err(problems) = &written {
         message(&format!("the report is not written: {problems}"));
     }
     let reports: Vec<_> = report.devices.iter().map(|device| &device.report).collect();
-    for missing in outputs::not_found(options, &reports) {
-        message(&missing);
-    }
+    let missing = outputs::not_found(options, &reports);
+    missing.iter().for_each(|missing| message(missing));
     if !options.quiet {
         let mut out = anstream::stderr().lock();
         // A closed standard error leaves no place for the report.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
+    written.is_ok() && missing.is_empty()
 }

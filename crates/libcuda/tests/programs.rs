@@ -382,6 +382,14 @@ fn ignored_faults_are_counted_and_may_be_strict() {
     assert_eq!(place.report()["failed"]["faulted"], 1);
     let (status, said) = run(&faults, &["0"], "1");
     assert_eq!(status, Some(1), "{said}");
+    for (strict, expected) in [("0", Some(0)), ("1", Some(1))] {
+        let Some(right) = place.compile("runtime", 12) else { return };
+        let mut command = place.command(&right);
+        let output =
+            command.env("WARPWRIGHT_STRICT", strict).env("WARPWRIGHT_CSV", "/dev/full").output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == expected && said.contains("the report is not written"), "{strict}: {said}");
+    }
     for strict in ["0", "1"] {
         let (status, said) = run(&output, &[], strict);
         assert_eq!(status, Some(7), "{said}");

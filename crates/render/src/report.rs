@@ -150,7 +150,9 @@ fn by_launch(report: &Report) -> String {
             figure(&statistics, summary::IPC),
         ]);
     }
-    format!("{}\n{}", styled(HEADING, "Kernels"), table.render())
+    let note = styled(FAINT, "  launches overlap: the figures of one are of the whole GPU while it ran\n");
+    let note = if summary::launches_overlap(report) { note } else { String::new() };
+    format!("{}\n{}{note}", styled(HEADING, "Kernels"), table.render())
 }
 
 /// The launches of a sampled run, timed or not.
@@ -289,14 +291,14 @@ fn unit(stats: &Stats, name: &str) -> String {
     if matches!(unit, "%" | "GB/s" | "us") { unit.to_owned() } else { String::new() }
 }
 
-/// Issue slots, with a remark if most SMs have nothing to do.
+/// Issue slots, with a remark if most schedulers have nothing to do.
 fn slots(report: &Report) -> String {
     let mut out = slots::render(&report.total);
     let (all, idle) = (report.total.number(slots::ALL), report.total.number(slots::IDLE));
     let largest = report.kernels.iter().map(|kernel| kernel.grid.volume()).max();
     if let Some(largest) = largest.filter(|_| idle > all / 2.0) {
         let (share, ctas) = (100.0 * (1.0 - idle / all), number::counted(largest, "CTA"));
-        let _ = writeln!(out, "  SMs have warps for {share:.1} % of the time; the largest grid has {ctas}");
+        let _ = writeln!(out, "  Schedulers have warps for {share:.1} % of the time; the largest grid has {ctas}");
     }
     out
 }
@@ -450,11 +452,11 @@ mod tests {
             text(&report, Detail::default())
         };
         assert!(
-            said(750).contains("SMs have warps for 25.0 % of the time; the largest grid has 16 CTAs"),
+            said(750).contains("Schedulers have warps for 25.0 % of the time; the largest grid has 16 CTAs"),
             "{}",
             said(750)
         );
-        assert!(!said(250).contains("SMs have warps for"));
+        assert!(!said(250).contains("Schedulers have warps for"));
     }
 
     #[test]

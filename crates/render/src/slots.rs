@@ -11,7 +11,7 @@ pub const PREFIX: &str = "slots.";
 pub const ISSUED: &str = "slots.issued";
 /// Statistic of all slots.
 pub const ALL: &str = "slots.all";
-/// Statistic of the slots of SMs without a warp: not lost to anything that a core could do better.
+/// Statistic of the slots of schedulers without a warp: not lost to anything that a core could do better.
 pub const IDLE: &str = "slots.idle";
 /// Length of a bar for all slots.
 const FULL: f64 = 50.0;

@@ -1,6 +1,8 @@
 //! The curated statistics of the short report. Every name here is in [`lab`]'s schema: a test checks
 //! so. Everything else is shown by prefix, without knowing names (`--stats all`).
 
+use lab::{KernelReport, Report};
+
 /// Cycles that kernels took on the simulated GPU.
 pub const CYCLES: &str = "cycles";
 /// Cycles of launch latency, before kernels start.
@@ -81,6 +83,19 @@ pub fn of_label(label: &str) -> Vec<String> {
         .map(|(_, name)| (*name).to_owned());
     let caches = CACHES.iter().filter(|(shown, _)| is_meant(shown)).map(|(_, part)| format!("{part}."));
     rows.chain(caches).collect()
+}
+
+/// Whether launches overlap: statistics of one are then of the whole GPU while it ran.
+pub fn launches_overlap(report: &Report) -> bool {
+    let end = |k: &KernelReport| k.start_cycle + k.statistics.number(TOTAL_CYCLES) as u64;
+    let mut spans: Vec<(u64, u64)> = report.kernels.iter().map(|k| (k.start_cycle, end(k))).collect();
+    spans.sort_unstable();
+    let mut last = 0;
+    spans.iter().any(|&(start, end)| {
+        let over = start < last;
+        last = last.max(end);
+        over
+    })
 }
 
 #[cfg(test)]

@@ -114,7 +114,7 @@ pub struct InCommon {
 /// The outcome of a workload on a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// It ran to its end and the result is right or was not checked.
+    /// It ran to its end, or to the limit of its cycles, and the result is right or was not checked.
     Complete(Box<Report>),
     /// It did not, or its result is wrong: why, and what is known.
     Failed(String, Option<Box<Report>>),
@@ -123,10 +123,10 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The report, if the run is complete: figures of other runs mean nothing beside it.
+    /// The report, if the program ran to its end: figures of other runs mean nothing beside it.
     pub fn complete(&self) -> Option<&Report> {
         match self {
-            Cell::Complete(report) => Some(report),
+            Cell::Complete(report) => Some(&**report).filter(|report| !report.interrupted),
             Cell::Failed(..) | Cell::Interrupted(_) => None,
         }
     }
@@ -151,11 +151,11 @@ impl Cell {
     }
 
     /// How it ended, in a word.
-    pub const fn status(&self) -> &'static str {
+    pub fn status(&self) -> &'static str {
         match self {
-            Cell::Complete(_) => "complete",
+            Cell::Complete(report) if !report.interrupted => "complete",
             Cell::Failed(..) => "failed",
-            Cell::Interrupted(_) => "interrupted",
+            Cell::Complete(_) | Cell::Interrupted(_) => "interrupted",
         }
     }
 
@@ -535,9 +535,9 @@ impl Comparison {
         self.cells.iter().filter_map(Cell::any_report).any(|report| report.audit.is_some())
     }
 
-    /// Whether some run was not run to its end because the user wanted to stop.
+    /// Whether some run was not run to its end because of Ctrl-C or the limit of cycles.
     pub fn interrupted(&self) -> bool {
-        self.cells.iter().any(|c| matches!(c, Cell::Interrupted(_)))
+        self.cells.iter().any(|cell| cell.status() == "interrupted")
     }
 
     /// As written to JSON.

@@ -60,6 +60,11 @@ pub(crate) fn of_column(
         core.clone_into(&mut column.core);
         lab::check_core(&column.core).map_err(|e| BadRequest::new(format!("`core` of {}: {e}", gpu.name)))?;
     }
+    // A core design with a scheduler of its own has it in place of the description's, but not of one that is asked for.
+    if column.scheduler.is_none() && lab::scheduler_of(&column.core).is_some() {
+        let of = |setting: &String| setting.split_once('=').is_some_and(|(key, _)| key.trim() == "sm.issue.scheduler");
+        column.scheduler = column.settings.iter().any(of).then(|| gpu.sm.issue.scheduler.clone());
+    }
     check_places(options, &gpu)?;
     // As it was given: the path need not be text, and the setting is.
     let energy = match model {

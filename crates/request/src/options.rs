@@ -188,7 +188,7 @@ options! {
         kernels: Vec<String>, "A,B", "matmul", { absent: &[COMPARED] };
         /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle, SMs, issue slots
         watch: bool, "", "1", { absent: &[&[(Way::Compare, "a comparison shows how many of its runs have ended"), (Way::Exec, "the terminal is the program's")], PROGRESS] };
-        /// Make the exit status 1 if a kernel was refused or faulted, or a launch failed, and the program's own status is 0
+        /// Make the exit status 1 if a kernel was refused or faulted, a launch failed or the report is not whole, and the program's own status is 0
 strict: bool, "", "1", { absent: &[FAILURES] };
         /// Host threads, which runs at the same time share; results do not depend on them
         threads: Option<NonZeroUsize>, "NUMBER", "2", { short: Some('j'), aliases: &["jobs"], usual: Some("one per processor") };
@@ -267,9 +267,9 @@ impl Options {
     fn contradictions(&self) -> Vec<String> {
         let name = |name: &str| row(name).map_or_else(String::new, |row| row.called(self.way));
         let mut found = Vec::new();
-        if self.max_registers.is_some() && self.registers.is_none() {
+        if self.max_registers.is_some() && self.registers.unwrap_or_default() == RegisterMode::Virtual {
             found.push(format!(
-                "{} is for registers that are allocated: give {} too",
+                "{} is for registers that are allocated: give {} allocated too",
                 name("max_registers"),
                 name("registers")
             ));

@@ -61,6 +61,9 @@ pub trait CoreDesign: Sized {
     /// The warp scheduler that it goes with, unless a user names one; none: the GPU description's.
     const SCHEDULER: Option<&'static str> = None;
 
+    /// Keys of a GPU description that it does not read, and tables, whose names end in a dot.
+    const UNREAD: &'static [&'static str] = &[];
+
     /// The operand stage of an SM of `spec`.
     fn operands(config: &ConfigOf<Self>, spec: &CoreSpec) -> Self::Operands;
 
@@ -113,6 +116,7 @@ macro_rules! with {
 
             const KEEPS_MEMORY_ORDER: bool = D::KEEPS_MEMORY_ORDER;
             const SCHEDULER: Option<&'static str> = D::SCHEDULER;
+            const UNREAD: &'static [&'static str] = D::UNREAD;
 
             fn operands(config: &$crate::ConfigOf<D>, spec: &$crate::CoreSpec) -> D::Operands {
                 D::operands(config, spec)

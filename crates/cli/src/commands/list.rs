@@ -80,12 +80,7 @@ enum Topic {
 pub fn run(args: &Args) -> Outcome {
     output::check(args.formats.files()?, &gpu::files(&args.gpu))?;
     values::distinct("list", &args.names)?;
-    if let Some((name, form)) = args.names.iter().find_map(|name| Some((name, output::form_of(name)?))) {
-        return Err(Failure::bad_input(format!(
-            "`{name}` is a file, not a name; to write the list to it: `--{form}={name}`",
-            name = excerpt(name)
-        )));
-    }
+    output::check_names(args.names.iter().map(String::as_str))?;
     let lists = lists(args)?;
     // A row is a line for other programs.
     if std::env::var_os("COLUMNS").is_none() && !std::io::stdout().is_terminal() {

@@ -16,9 +16,12 @@ const NUMBERS: [(&str, &str); 5] = [
     ("number too small to fit in target type", "the number is too small"),
 ];
 
-/// The text of a mistake, where the standard library's words would be in it.
+/// The text of a mistake, without the standard library's words, and without the heading that clap leaves of a suggestion
+/// that has been taken away.
 pub fn in_plain_words(text: &str) -> String {
-    NUMBERS.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    let is_empty_tip = |line: &str| line.trim_end().trim_end_matches("\x1b[0m").ends_with("tip:");
+    let text: String = text.split_inclusive('\n').filter(|line| !is_empty_tip(line)).collect();
+    NUMBERS.iter().fold(text, |text, (from, to)| text.replace(from, to))
 }
 
 /// Replaces clap's tips by ours, where there is one.

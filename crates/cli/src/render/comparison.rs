@@ -42,7 +42,7 @@ pub enum Shown {
     Occupancy,
     /// Thread instructions per cycle
     Ipc,
-    /// The reason for which SMs with warps lost most issue slots
+    /// The reason for which schedulers with warps lost most issue slots
     Lost,
     /// Instructions that issued before an older one of their warp, in percent, of designs that count them
     Reordered,
@@ -627,9 +627,9 @@ fn speedup(ratio: Option<f64>) -> String {
 
 fn text(cell: &Cell, figure: impl Fn(&Report) -> String) -> String {
     match cell {
-        Cell::Complete(report) => figure(report),
+        Cell::Complete(report) if !report.interrupted => figure(report),
         Cell::Failed(..) => styled(BAD, "failed"),
-        Cell::Interrupted(Some(report)) => styled(WARNING, format!("> {}", figure(report))),
+        Cell::Complete(report) | Cell::Interrupted(Some(report)) => styled(WARNING, format!("> {}", figure(report))),
         Cell::Interrupted(None) => styled(WARNING, "not run"),
     }
 }

@@ -29,7 +29,7 @@ pub struct Facts<'a> {
     pub mean_ctas: f64,
     /// Cycles of all launches, each multiplied by the share of empty places for CTAs.
     pub empty_cycles: f64,
-    /// Issue slots of SMs with warps.
+    /// Issue slots of schedulers with warps.
     busy: f64,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Facts<'a> {
         let mean_ctas = ctas_by_cycles / f64::max(all, 1.0);
         let roofs = roofs(&stats, gpu, launch.code);
         let cycles = stats.number("cycles");
-        let busy = stats.number("slots.all") * stats.number("occupancy.sm_activity") / 100.0;
+        let busy = stats.number("slots.all") - stats.number("slots.idle");
         let longest = launch.statistics.unpacked();
         let shape_cycles = if is_one_shape { cycles } else { longest.number("cycles") };
         let is_timed = cycles > 0.0 && busy > 0.0;
@@ -78,7 +78,7 @@ impl<'a> Facts<'a> {
         f64::from(self.gpu.sm_count) * self.number("occupancy.sm_activity") / 100.0
     }
 
-    /// Cycles that `slots` issue slots of SMs with warps take.
+    /// Cycles that `slots` issue slots of schedulers with warps take.
     pub fn cycles_of(&self, slots: f64) -> f64 {
         self.cycles * slots / self.busy
     }
@@ -149,7 +149,7 @@ impl<'a> Facts<'a> {
         let waits = Stall::ALL.iter().rev().filter(|&&stall| stall != Stall::Idle);
         let Some(most) = waits.max_by(|a, b| lost(a).total_cmp(&lost(b))) else { return String::new() };
         format!(
-            "{name} is limited by waiting, not by a rate: of the {roof}, its nearest roof, {percent:.0} % are in use; most slots of SMs with warps, {:.0} %, are lost to {} ({}).",
+            "{name} is limited by waiting, not by a rate: of the {roof}, its nearest roof, {percent:.0} % are in use; most slots of schedulers with warps, {:.0} %, are lost to {} ({}).",
             100.0 * lost(most) / cycles,
             most.name(),
             most.description().trim_end_matches('.')

@@ -41,7 +41,12 @@ impl LaunchFile {
         }
         let modules = loaded?;
         let scope = Contents { values: &self.values, buffers: &filled };
-        let plans = plan::plan(self, device, &modules, &scope).map_err(|found| refused_for(self, found))?;
+        problems.extend(self.outputs.iter().filter_map(|output| self.check_output(output, &scope).err()));
+        let plans = match plan::plan(self, device, &modules, &scope) {
+            Ok(plans) if problems.is_empty() => plans,
+            Ok(_) => return Err(refused_for(self, problems)),
+            Err(found) => return Err(refused_for(self, [found, problems].concat())),
+        };
         let mut owned = Vec::new();
         let result = self.run_on(device, &modules, &plans, &symbols, &scope, &mut owned);
         // Give the memory back also after an error.
@@ -154,7 +159,10 @@ impl LaunchFile {
         running.steps(plans)?;
         let (buffers, mut outcome) = running.end()?;
         for output in &self.outputs {
-            self.output(device, output, scope, &buffers, &mut outcome)?;
+            // The others are made all the same.
+            if let Err(error) = self.output(device, output, scope, &buffers, &mut outcome) {
+                outcome.error.get_or_insert(error);
+            }
             // An interrupted comparison has no meaning.
             if kit::stop::requested() {
                 return Err(DeviceError::Interrupted.into());

@@ -32,7 +32,7 @@ pub enum LaunchFileRunError {
 }
 
 /// Outcome of the run.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct LaunchOutcome {
     pub launches: u64,
@@ -40,6 +40,8 @@ pub struct LaunchOutcome {
     pub prints: Vec<String>,
     pub written: Vec<PathBuf>,
     pub checks: Vec<Check>,
+    /// The first output that could not be made.
+    pub error: Option<LaunchFileRunError>,
 }
 
 impl LaunchOutcome {

@@ -16,7 +16,40 @@ use workloads::check::Check;
 use workloads::device::{Buffer, Device};
 use workloads::element::{Number, ScalarType};
 
+/// Numbers of an output.
+struct Asked {
+    /// Elements of the buffer.
+    count: u64,
+    /// Elements to print.
+    print: Option<usize>,
+    /// Tolerances of the comparison.
+    absolute: f64,
+    relative: f64,
+}
+
 impl LaunchFile {
+    /// Checks all of an output that can be known before the first launch.
+    pub(super) fn check_output(&self, spec: &OutputSpec, scope: &Contents<'_>) -> Result<(), Problem> {
+        let asked = self.asked(spec, scope)?;
+        let compare = spec.compare.as_ref();
+        compare.map_or(Ok(()), |c| self.expected(c, asked.count, scope.buffers[spec.buffer].ty, scope).map(drop))
+    }
+
+    fn asked(&self, spec: &OutputSpec, scope: &Contents<'_>) -> Result<Asked, Problem> {
+        let all = scope.length(spec.buffer);
+        let print = spec.print.as_ref().map(|print| whole(print, scope, &[], 0..=u64::MAX)).transpose()?;
+        let tolerance = |expr: fn(&Compare) -> &Option<Expr>| {
+            let expr = spec.compare.as_ref().and_then(|compare| expr(compare).as_ref());
+            expr.map_or(Ok(0.0), |expr| tolerance(expr, scope))
+        };
+        Ok(Asked {
+            count: optional(spec.count.as_ref(), scope, &[], all, 0..=all)?,
+            print: print.map(|shown| usize::try_from(shown).unwrap_or(usize::MAX)),
+            absolute: tolerance(|compare| &compare.absolute)?,
+            relative: tolerance(|compare| &compare.relative)?,
+        })
+    }
+
     /// Prints, writes and compares a buffer.
     pub(super) fn output(
         &self,
@@ -29,13 +62,16 @@ impl LaunchFile {
         let ty = scope.buffers[spec.buffer].ty;
         let name = &self.buffers[spec.buffer].name.item;
         let in_file = |problem| refused(self, problem);
-        let all = scope.length(spec.buffer);
-        let count = optional(spec.count.as_ref(), scope, &[], all, 0..=all).map_err(in_file)?;
+        let Asked { count, print, absolute, relative } = self.asked(spec, scope).map_err(in_file)?;
         let mut bytes = vec![0; count as usize * ty.bytes()];
         device.read(buffers[spec.buffer], 0, &mut bytes)?;
-        if let Some(print) = &spec.print {
-            let shown = whole(print, scope, &[], 0..=u64::MAX).map_err(in_file)?;
-            outcome.prints.push(data::listing(name, &bytes, ty, usize::try_from(shown).unwrap_or(usize::MAX)));
+        if let Some(shown) = print {
+            outcome.prints.push(data::listing(name, &bytes, ty, shown));
+        }
+        if let Some(compare) = &spec.compare {
+            let expected = self.expected(compare, count, ty, scope).map_err(in_file)?;
+            let got: Vec<_> = data::numbers(&bytes, ty).map(|b| ty.decode(b)).collect();
+            outcome.checks.push(compare_numbers(name, &got, &expected, absolute, relative));
         }
         if let Some(target) = &spec.write {
             let path = self.beside(&target.item);
@@ -43,41 +79,30 @@ impl LaunchFile {
                 .map_err(|source| LaunchFileRunError::Unwritten { path: path.clone(), source })?;
             outcome.written.push(path);
         }
-        if let Some(compare) = &spec.compare {
-            outcome.checks.push(self.compare(name, compare, &bytes, ty, scope).map_err(in_file)?);
-        }
         Ok(())
     }
 
-    fn compare(
+    /// The numbers that the first `count` elements of a buffer are compared with.
+    fn expected(
         &self,
-        name: &str,
         spec: &Compare,
-        bytes: &[u8],
+        count: u64,
         ty: ScalarType,
         scope: &Contents<'_>,
-    ) -> Result<Check, Problem> {
-        let tolerance = |expr: &Option<Expr>| expr.as_ref().map_or(Ok(0.0), |expr| tolerance(expr, scope));
-        let (absolute, relative) = (tolerance(&spec.absolute)?, tolerance(&spec.relative)?);
-        let count = bytes.len() / ty.bytes();
-        let expected: Vec<Number> = match &spec.against {
+    ) -> Result<Vec<Number>, Problem> {
+        match &spec.against {
             // The expected value is rounded to the buffer's type, as a kernel's result is.
-            Against::Formula(formula) => until_requested(0..count as u64)
-                .map(|i| {
-                    let value = formula.evaluate(scope, &[], i)?;
-                    Ok(rounded(value, ty))
-                })
-                .collect::<Result<_, Problem>>()?,
+            Against::Formula(formula) => {
+                until_requested(0..count).map(|i| Ok(rounded(formula.evaluate(scope, &[], i)?, ty))).collect()
+            }
             Against::File(path) => {
                 let full = self.beside(&path.item);
                 let wrong = |e: String| Problem::new(path.span.clone(), format!("{}: {e}", full.display()));
                 let contents = kit::files::read_data(&full).map_err(|e| wrong(e.to_string()))?;
                 let data = data::decode(&full, &contents, Some(ty)).map_err(wrong)?;
-                data::numbers(&data.bytes, ty).map(|b| ty.decode(b)).collect()
+                Ok(data::numbers(&data.bytes, ty).map(|b| ty.decode(b)).collect())
             }
-        };
-        let got: Vec<_> = data::numbers(bytes, ty).map(|b| ty.decode(b)).collect();
-        Ok(compare_numbers(name, &got, &expected, absolute, relative))
+        }
     }
 }
 

@@ -66,14 +66,14 @@ class Facts:
         return next((of["instructions"] for of in kernels if of["name"] == self.kernel), [])
 
     def lost(self, *reasons: str) -> float:
-        """Cycles whose issue slots, of SMs with warps, were lost for these reasons.
+        """Cycles whose issue slots, of schedulers with warps, were lost for these reasons.
 
         >>> import warpwright as ww
         >>> facts = ww.run("vectoradd", gpu="v100", progress=False).facts()[0]
         >>> 0 < facts.lost("raw_memory", "memory_pipe_full") < facts.cycles
         True
         """
-        busy = self["slots.all"] * self["occupancy.sm_activity"] / 100
+        busy = self["slots.all"] - self["slots.idle"]
         lost = sum(self[f"slots.{reason}"] for reason in reasons)
         return self.cycles * lost / busy if busy else 0.0
 

@@ -374,7 +374,7 @@ fn what_changed(of: &Comparison<'_>) -> Option<String> {
         Some(list(&title, &sentences, "findings"))
     };
     let described: String = pairs.take(MOST_CHANGES).filter_map(about_pair).collect();
-    let about = "The difference in cycles, and the reasons for which fewer or more issue slots of SMs with warps stay empty. A slot is a chance of a warp scheduler to issue in a cycle.";
+    let about = "The difference in cycles, and the reasons for which fewer or more issue slots of schedulers with warps stay empty. A slot is a chance of a warp scheduler to issue in a cycle.";
     (!described.is_empty()).then(|| note(about) + &described)
 }
 
@@ -434,7 +434,7 @@ fn stall_stacks(of: &Comparison<'_>) -> Option<String> {
         return None;
     }
     let about = format!(
-        "A bar is as long as the kernels of the workload took, compared with the slowest design; its pieces are shares of the issue slots of SMs with warps, idle slots left out. The reason that shrinks is the source of a design's gain.{}",
+        "A bar is as long as the kernels of the workload took, compared with the slowest design; its pieces are shares of the issue slots of schedulers with warps, idle slots left out. The reason that shrinks is the source of a design's gain.{}",
         not_drawn(of.workloads.len() - rows)
     );
     let figures = details("Figures: slots by reason", &slots_table(of));

@@ -52,7 +52,7 @@ fn counted(saved: f64, noun: &str) -> String {
     format!("{} {word} {}", number::count(n), kit::text::plural(n, noun))
 }
 
-/// Issue slots of SMs with warps.
+/// Issue slots of schedulers with warps.
 fn busy(stats: &Stats) -> f64 {
     let idle = stats.number("slots.idle");
     stats.number(slots::ALL) - idle

@@ -52,16 +52,3 @@ pub fn left_out(n: usize) -> String {
     let kernels = kit::text::plural(n as u64, "kernel");
     if n == 0 { String::new() } else { format!(" {} {kernels} of fewer cycles left out.", number::count(n as u64)) }
 }
-
-/// Whether launches overlap: statistics of one are then of the whole GPU while it ran.
-pub fn overlap(report: &Report) -> bool {
-    let end = |k: &lab::KernelReport| k.start_cycle + k.statistics.number(summary::TOTAL_CYCLES) as u64;
-    let mut spans: Vec<(u64, u64)> = report.kernels.iter().map(|k| (k.start_cycle, end(k))).collect();
-    spans.sort_unstable();
-    let mut last = 0;
-    spans.iter().any(|&(start, end)| {
-        let over = start < last;
-        last = last.max(end);
-        over
-    })
-}

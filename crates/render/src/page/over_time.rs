@@ -124,7 +124,7 @@ fn heading(name: &'static str) -> (&'static str, Align) {
     (name, Align::Right)
 }
 
-/// Shares of the issue slots by what became of them. Where most are of SMs without a warp, those are left out: they would
+/// Shares of the issue slots by what became of them. Where most are of schedulers without a warp, those are left out: they would
 /// hide all others.
 fn slots_chart<'a>(columns: &Columns<'_>, spans: &[(f64, f64)]) -> Option<Chart<'a>> {
     let mut all = columns.sums(slots::ALL)?;
@@ -137,7 +137,7 @@ fn slots_chart<'a>(columns: &Columns<'_>, spans: &[(f64, f64)]) -> Option<Chart<
     let (unit, of) = if is_busy {
         ("% of issue slots", "all slots")
     } else {
-        ("% of slots of SMs with warps", "the slots of SMs with warps")
+        ("% of slots of schedulers with warps", "the slots of schedulers with warps")
     };
     let layer = |name: &str, colour: &str| {
         let sums = columns.sums(&format!("{}{name}", slots::PREFIX))?;

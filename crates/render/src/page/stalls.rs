@@ -72,7 +72,7 @@ pub fn pieces(stats: &Stats) -> Vec<Piece<'static>> {
     issued.chain(lost.into_iter().map(|(reason, n)| piece(reason, colour(reason), n))).collect()
 }
 
-/// The use of the slots of SMs with warps: the same without the idle slots. Empty where there are none.
+/// The use of the slots of schedulers with warps: the same without the idle slots. Empty where there are none.
 pub fn pieces_of_busy_sms(stats: &Stats) -> Vec<Piece<'static>> {
     let (all, idle) = (stats.number(slots::ALL), stats.number(slots::IDLE));
     if all <= idle {
@@ -97,7 +97,7 @@ pub fn section(report: &Report) -> Option<Section> {
         return None;
     }
     let about = format!(
-        "Each warp scheduler has issue slots in each cycle of kernels. A slot issues an instruction or is lost to one named reason; the shares of a bar add up to 100 %. “idle” are slots of SMs without a warp.{}",
+        "Each warp scheduler has issue slots in each cycle of kernels. A slot issues an instruction or is lost to one named reason; the shares of a bar add up to 100 %. “idle” are slots of schedulers without a warp.{}",
         kernels::left_out(left_out)
     );
     let busy = |row: &Row<'_>| Bar {
@@ -107,7 +107,7 @@ pub fn section(report: &Report) -> Option<Section> {
         pieces: pieces_of_busy_sms(&row.stats),
     };
     let busy: Vec<Bar<'_>> = rows.iter().map(busy).filter(|bar| !bar.pieces.is_empty()).collect();
-    let groups = [("All slots".to_owned(), bars), ("Slots of SMs with warps: without idle".to_owned(), busy)];
+    let groups = [("All slots".to_owned(), bars), ("Slots of schedulers with warps: without idle".to_owned(), busy)];
     let mut body = note(&about) + &figure("Use of issue slots by kernel", &stack::groups(&groups, true));
     body += &details("Figures: slots by reason", &table(&rows));
     body += &details("What the reasons mean", &meanings(&report.total));
@@ -152,7 +152,7 @@ fn meanings(stats: &Stats) -> String {
     format!("<dl>\n{}</dl>\n", stats.0.iter().filter_map(of).collect::<String>())
 }
 
-/// A sentence on what most slots of SMs with warps were lost to.
+/// A sentence on what most slots of schedulers with warps were lost to.
 pub fn finding(report: &Report) -> Option<String> {
     let stats = &report.total;
     let (all, idle) = (stats.number(slots::ALL), stats.number(slots::IDLE));
@@ -163,7 +163,7 @@ pub fn finding(report: &Report) -> Option<String> {
     let lost = n / busy * 100.0;
     let (info, _) = stats.0.iter().find(|(info, _)| info.name.strip_prefix(slots::PREFIX) == Some(reason))?;
     Some(format!(
-        "SMs with warps issued in {issued:.1} % of their slots; most others, {lost:.1} %, were lost to “{}”: {}",
+        "Schedulers with warps issued in {issued:.1} % of their slots; most others, {lost:.1} %, were lost to “{}”: {}",
         spaced(reason),
         info.description
     ))
@@ -203,6 +203,9 @@ mod tests {
     fn the_finding_is_of_sms_with_warps() {
         // 20,000 + 30,500 lost and 50,176 issued of 100,676 slots that are not idle, each launch.
         let found = finding(&sample::report()).unwrap();
-        assert!(found.starts_with("SMs with warps issued in 49.8 % of their slots; most others, 30.3 %,"), "{found}");
+        assert!(
+            found.starts_with("Schedulers with warps issued in 49.8 % of their slots; most others, 30.3 %,"),
+            "{found}"
+        );
     }
 }

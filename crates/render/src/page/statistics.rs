@@ -16,7 +16,7 @@ const MOST_LAUNCHES: usize = 200;
 pub fn section(run: &Run<'_>) -> Section {
     let report = run.report;
     let mut body = String::new();
-    if kernels::overlap(report) {
+    if summary::launches_overlap(report) {
         body += &note("Launches overlap: the statistics of one are of the whole GPU while it ran.");
     }
     if !report.kernels.is_empty() {

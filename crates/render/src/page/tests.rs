@@ -108,7 +108,7 @@ fn a_page_is_well_formed_and_needs_nothing_else() {
 fn shares_of_each_stack_add_up() {
     let page = page_of(&report_of(10, 1));
     let stacks = stacks(&checked(&page), "stalls");
-    assert_eq!(stacks.len(), 22, "the whole run and ten kernels, of all slots and of those of SMs with warps");
+    assert_eq!(stacks.len(), 22, "the whole run and ten kernels, of all slots and of those of schedulers with warps");
     for pieces in stacks {
         let sum: f64 = pieces.iter().sum();
         assert!((sum - 100.0).abs() < 0.01, "{sum}: {pieces:?}");
@@ -275,8 +275,10 @@ fn idle_sms_do_not_hide_what_the_others_do() {
     };
     let (some, most) = (page_with(1000), page_with(2000));
     assert!(some.contains("<title>issued: 51.2 % of all slots</title>") && some.contains("<title>idle: 48.8 %"));
-    let tip = "<title>issued: 100.0 % of the slots of SMs with warps</title>";
-    assert!(most.contains(tip) && most.contains("% of slots of SMs with warps") && !most.contains("<title>idle: 97"));
+    let tip = "<title>issued: 100.0 % of the slots of schedulers with warps</title>";
+    assert!(
+        most.contains(tip) && most.contains("% of slots of schedulers with warps") && !most.contains("<title>idle: 97")
+    );
 }
 
 /// Without the script nothing is lost, and the keyboard reaches everything.

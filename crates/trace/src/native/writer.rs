@@ -101,6 +101,13 @@ impl Recorder {
         finished.map_err(|e| unwritten(&self.path, &e))
     }
 
+    /// Why the file could not be written, of a recording that was broken off; `None` if that is not the reason.
+    pub fn trouble(mut self) -> Option<TraceError> {
+        let has_ended = self.writer.as_ref().is_some_and(JoinHandle::is_finished);
+        // A writer waits for more until it has failed.
+        has_ended.then(|| self.join().err().map(|e| unwritten(&self.path, &e))).flatten()
+    }
+
     fn join(&mut self) -> std::io::Result<(Written, NewFile)> {
         let fail = || std::io::Error::other("the writer has failed");
         self.writer.take().ok_or_else(fail)?.join().map_err(|_| fail())?

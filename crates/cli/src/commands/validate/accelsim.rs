@@ -76,6 +76,7 @@ struct FailedRow {
 
 /// Runs the traces and prints the figures beside Accel-Sim's.
 pub fn run(args: &Args) -> Outcome {
+    output::check_names(args.filters.iter().map(String::as_str))?;
     let reference = Reference::open(&args.reference).map_err(Failure::bad_input)?;
     let wanted = |row: &&AccelSimRow| args.filters.iter().all(|f| row.trace.contains(f) || row.config.contains(f));
     let rows: Vec<&AccelSimRow> = reference.rows.iter().filter(wanted).collect();

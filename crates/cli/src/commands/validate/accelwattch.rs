@@ -116,6 +116,7 @@ impl Document {
 /// Computes our watts from the published counts and prints both.
 pub fn run(args: &Args) -> Outcome {
     output::check(args.formats.files()?, &[])?;
+    output::check_names([args.filter.as_str()])?;
     if let Some(folder) = &args.rerun {
         let programs = Programs::new(folder, args.data.as_deref())?;
         let (core, energy_model) = (args.core.as_deref(), args.energy_model.as_str());

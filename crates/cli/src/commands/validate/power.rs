@@ -90,7 +90,8 @@ pub fn rerun(programs: &Programs, choice: Choice<'_>) -> Result<Document, Failur
         }
     }
     if runs.is_empty() {
-        let why = left_out.first().map_or("no kernel has this in its name", |first| first.reason.as_str());
+        let no_kernel = || format!("no kernel has `{}` in its name", choice.filter);
+        let why = left_out.first().map_or_else(no_kernel, |first| first.reason.clone());
         return Err(Failure::bad_input(format!("nothing could be run: {why}")));
     }
     Ok(Document {
