@@ -4,12 +4,14 @@
 // Chunks of 16 bytes are exchanged within a line of shared memory, so that each access meets all banks.
 #pragma once
 
+#include "gemm.h"
 #include <cuda_fp16.h>
 
-// Types of elements: the type in memory, the type of sums, the product of a block.
+// Types of elements: the type in memory, of sums, of narrow results (Finish), the product of a block.
 struct Half {
     typedef unsigned short Stored;
     typedef float Sum;
+    static constexpr int NARROW = F16;
     static __device__ __forceinline__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
         asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
@@ -29,6 +31,7 @@ struct Half {
 struct Brain {
     typedef unsigned short Stored;
     typedef float Sum;
+    static constexpr int NARROW = BF16;
     static __device__ __forceinline__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
         asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
@@ -42,6 +45,7 @@ struct Brain {
 struct Tensor32 {
     typedef float Stored;
     typedef float Sum;
+    static constexpr int NARROW = F32;
     static __device__ __forceinline__ unsigned rounded(unsigned x) {
         unsigned y = x;
 #if __CUDA_ARCH__ >= 800
@@ -61,6 +65,7 @@ struct Tensor32 {
 struct Byte {
     typedef signed char Stored;
     typedef int Sum;
+    static constexpr int NARROW = F32;
     static __device__ __forceinline__ void multiply(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
         asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
@@ -77,15 +82,20 @@ struct Byte {
     }
 };
 
-// A slice in shared memory: 64 bytes deep, lines of chunks as in global memory.
-template <typename T, int ROWS, bool ALONG> struct Stored {
-    static constexpr int EACH = 16 / sizeof(T), DEPTH = 64 / sizeof(T), BYTES = ROWS * 64;
+// A slice in shared memory: `DEEP` bytes deep, lines of chunks as in global memory.
+template <typename T, int ROWS, int DEEP, bool ALONG> struct Stored {
+    static constexpr int EACH = 16 / sizeof(T), DEPTH = DEEP / sizeof(T), BYTES = ROWS * DEEP;
+
+    // Chunks of a line among which they are exchanged: lines are multiples of 128 bytes, or of 64.
+    static constexpr int SPAN = ROWS / EACH % 8 ? 4 : 8;
+    // Lines after which chunks are exchanged as at first.
+    static constexpr int PERIOD = 8;
 
     // Byte at which the chunk with this row and depth is.
-    static __device__ __forceinline__ int place(int row, int depth) {
-        if (!ALONG) return row * 64 + (depth / EACH ^ row / 2 % 4) * 16;
-        int other = sizeof(T) == 4 ? depth % 4 * 2 : depth % 8;
-        return depth * ROWS * (int)sizeof(T) + (row / EACH ^ other) * 16;
+    static __device__ __forceinline__ int place(unsigned row, unsigned depth) {
+        if (!ALONG) return row * DEEP + (depth / EACH ^ row * DEEP / 128 % (DEEP / 16)) * 16;
+        unsigned other = sizeof(T) == 4 ? depth % 4 * 2 : SPAN == 4 ? depth / 2 % 4 : depth % 8;
+        return depth * ROWS * sizeof(T) + (row / EACH ^ other) * 16;
     }
 };
 
@@ -101,57 +111,65 @@ template <bool TRANSPOSED> __device__ __forceinline__ void load_matrices(unsigne
     }
 }
 
-// Operands of 16 rows from `row` on, 32 bytes deep: as those of A they are four registers of a block of 16 rows, else
-// twice two of blocks of 8 columns.
-template <typename T, int ROWS, bool ALONG, bool OF_A>
-__device__ __forceinline__ void load_operands(unsigned (&to)[4], unsigned base, int row, int step) {
-    typedef Stored<T, ROWS, ALONG> S;
-    const int lane = threadIdx.x % 32, half = lane / 8 % 2, other = lane / 16;
-    const int second_rows = OF_A ? half : other, second_depth = OF_A ? other : half;
-    if (!ALONG) {
-        int at = S::place(row + second_rows * 8 + lane % 8, (step * 2 + second_depth) * S::EACH);
-        load_matrices<false>(to, base + at);
-    } else if (sizeof(T) == 2) {
-        int at = S::place(row + second_rows * 8, (step * 2 + second_depth) * S::EACH + lane % 8);
-        load_matrices<true>(to, base + at);
-    } else {
+// `COUNT` times 16 rows of a slice, 32 bytes deep: as operands of A four registers of a block of 16 rows, else twice two
+// of blocks of 8 columns. A lane's places are the same in all slices; those that are not kept are constants away.
+template <typename T, int ROWS, int DEEP, bool ALONG, bool OF_A, int COUNT> struct Side {
+    typedef Stored<T, ROWS, DEEP, ALONG> S;
+    static constexpr bool PAIRS = ALONG && sizeof(T) == 2, WORDS = ALONG && sizeof(T) == 4;
+    // After this many times 16 rows the chunks of a line are exchanged as at first.
+    static constexpr int SPAN = S::SPAN * S::EACH / 16;
+    static constexpr int PLACES = WORDS ? 2 * SPAN : PAIRS ? SPAN : DEEP / 32;
+    unsigned at[PLACES];
+
+    __device__ __forceinline__ explicit Side(int row) {
+        const int lane = threadIdx.x % 32, half = lane / 8 % 2, other = lane / 16;
+        const int second_rows = OF_A ? half : other, second_depth = OF_A ? other : half;
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            int r = row + (OF_A ? i % 2 : i / 2) * 8 + lane / 4;
-            int d = step * 8 + (OF_A ? i / 2 : i % 2) * 4 + lane % 4;
-            asm volatile("ld.shared.b32 %0, [%1];" : "=r"(to[i]) : "r"(base + S::place(r, d) + r % 4 * 4) : "memory");
+        for (int n = 0; n < PLACES; n++) {
+            if (WORDS) at[n] = S::place(row + n * 8 + lane / 4, lane % 4) + lane / 4 % 4 * 4;
+            else if (PAIRS) at[n] = S::place(row + n * 16 + second_rows * 8, second_depth * S::EACH + lane % 8);
+            else at[n] = S::place(row + second_rows * 8 + lane % 8, (n * 2 + second_depth) * S::EACH);
+            asm volatile("" : "+r"(at[n]));  // not computed again
         }
     }
-    if (sizeof(T) == 4) {
+
+    __device__ __forceinline__ void load(unsigned (&all)[COUNT][4], int i, unsigned from, int step) const {
+        unsigned(&to)[4] = all[i];
+        const int across = i / SPAN * SPAN * 16 * (int)sizeof(T);
+        if (WORDS) {
 #pragma unroll
-        for (int i = 0; i < 4; i++) to[i] = Tensor32::rounded(to[i]);
+            for (int e = 0; e < 4; e++) {
+                int half = OF_A ? e % 2 : e / 2, depth = step * 8 + (OF_A ? e / 2 : e % 2) * 4;
+                asm volatile("ld.shared.b32 %0, [%1];" : "=r"(to[e])
+                    : "r"(from + at[i % SPAN * 2 + half] + depth * ROWS * 4 + across) : "memory");
+            }
+        } else if (PAIRS) {
+            load_matrices<true>(to, from + at[i % SPAN] + step * 16 * ROWS * 2 + across);
+        } else {
+            load_matrices<false>(to, from + at[step] + i * 16 * DEEP);
+        }
+        if (sizeof(T) == 4) {
+#pragma unroll
+            for (int e = 0; e < 4; e++) to[e] = Tensor32::rounded(to[e]);
+        }
     }
-}
+};
 
 // Blocks of 16 rows and 8 columns, `R` by `C` of them.
-template <typename Type, int ROWS, int COLS, int R, int C, bool A_ALONG, bool B_ALONG> struct Blocks {
+template <typename Type, int ROWS, int COLS, int DEEP, int R, int C, bool A_ALONG, bool B_ALONG> struct Blocks {
     typedef typename Type::Stored T;
-    static constexpr int STEPS = 2, GROUPS = C, LOADS = R + C / 2, PRODUCTS = R * C;
+    static constexpr int STEPS = DEEP / 32, GROUPS = C, PRODUCTS = R * C;
+    // Operands of A that products use together, and operands of B.
+    static constexpr int TOGETHER = 1, ACROSS = C / 2;
 
-    struct Operands {
-        unsigned x[R][4], y[C / 2][4];
-    };
+    typedef Side<T, ROWS, DEEP, A_ALONG, true, R> Rows;
+    typedef Side<T, COLS, DEEP, B_ALONG, false, ACROSS> Columns;
     typename Type::Sum sums[R][C][4] = {};
 
-    // Load number `i` of the operands of a step; the first products need the first loads.
-    static __device__ __forceinline__ void load(Operands& to, int i, unsigned a, unsigned b, int row, int col, int step) {
-        if (i >= 1 && i <= C / 2) {
-            load_operands<T, COLS, B_ALONG, false>(to.y[i - 1], b, col + 16 * (i - 1), step);
-        } else {
-            int r = i ? i - C / 2 : 0;
-            load_operands<T, ROWS, A_ALONG, true>(to.x[r], a, row + 16 * r, step);
-        }
-    }
-
-    __device__ __forceinline__ void multiply(const Operands& by, int i) {
+    __device__ __forceinline__ void multiply(const unsigned (&x)[R][4], const unsigned (&y)[ACROSS][4], int i) {
         int r = i / C, c = i % C;
-        unsigned pair[2] = {by.y[c / 2][c % 2 * 2], by.y[c / 2][c % 2 * 2 + 1]};
-        Type::multiply(sums[r][c], by.x[r], pair);
+        unsigned pair[2] = {y[c / 2][c % 2 * 2], y[c / 2][c % 2 * 2 + 1]};
+        Type::multiply(sums[r][c], x[r], pair);
     }
 
     // Stores 8 columns of sums.
@@ -175,12 +193,10 @@ template <typename Type, int ROWS, int COLS, int R, int C, bool A_ALONG, bool B_
 // On sm_70 four quads of lanes (lanes 0 to 3 with 16 to 19, and so on) each multiply blocks of 8 rows and columns, 4 deep:
 // two down and two across. A lane loads a chunk at once. Where that is of neighbouring rows, four belong to one block and
 // four to the next; the blocks' rows are chosen so that they do.
-template <typename Type, int ROWS, int COLS, int R, int C, bool A_ALONG, bool B_ALONG> struct Blocks {
-    static constexpr int ACROSS = C / 2, STEPS = 4, GROUPS = C, LOADS = R + ACROSS, PRODUCTS = 2 * R * ACROSS;
+template <typename Type, int ROWS, int COLS, int DEEP, int R, int C, bool A_ALONG, bool B_ALONG> struct Blocks {
+    static constexpr int STEPS = DEEP / 16, GROUPS = C, ACROSS = C / 2, PRODUCTS = 2 * R * ACROSS, TOGETHER = 2;
 
-    struct Operands {
-        unsigned x[R][4], y[ACROSS][4];  // two registers for each 4 of depth
-    };
+    // Operands have two registers for each 4 of depth.
     float sums[R][ACROSS][8] = {};
 
     // Row of a side's `COUNT` blocks, of which `quad` is 0 or 1.
@@ -189,28 +205,35 @@ template <typename Type, int ROWS, int COLS, int R, int C, bool A_ALONG, bool B_
         return block * 16 + row / 4 * 8 + quad * 4 + row % 4;
     }
 
-    template <int COUNT, int SIDE, bool ALONG>
-    static __device__ __forceinline__ void load_side(unsigned (&to)[COUNT][4], int i, unsigned from, int row, int quad, int step) {
-        typedef Stored<unsigned short, SIDE, ALONG> S;
-        const int lane = threadIdx.x % 32;
-        // Chunk i: of a block's rows, or of one 4 of depth of two blocks.
-        int at = ALONG ? S::place(row + row_of<COUNT, ALONG>(i / 2 * 2, quad, lane / 16 * 4), step * 8 + i % 2 * 4 + lane % 4)
-                       : S::place(row + row_of<COUNT, ALONG>(i, quad, lane / 16 * 4 + lane % 4), step * 8);
-        unsigned x[4];
-        asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
-            : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(from + at) : "memory");
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-            if (ALONG) to[i / 2 * 2 + e / 2][i % 2 * 2 + e % 2] = x[e];
-            else to[i][e] = x[e];
-        }
-    }
+    // The chunks of a lane: of a block's rows, or, `ALONG`, of one 4 of depth of two blocks.
+    template <int COUNT, int SIDE, bool ALONG, int QUAD> struct Side {
+        typedef Stored<unsigned short, SIDE, DEEP, ALONG> S;
+        static constexpr int PLACES = ALONG ? COUNT : STEPS;
+        unsigned at[PLACES];
 
-    static __device__ __forceinline__ void load(Operands& to, int i, unsigned a, unsigned b, int row, int col, int step) {
-        const int lane = threadIdx.x % 32;
-        if (i < ACROSS) load_side<ACROSS, COLS, B_ALONG>(to.y, i, b, col, lane / 8 % 2, step);
-        else load_side<R, ROWS, A_ALONG>(to.x, i - ACROSS, a, row, lane / 4 % 2, step);
-    }
+        __device__ __forceinline__ explicit Side(int row) {
+            const int lane = threadIdx.x % 32, quad = lane / QUAD % 2;
+#pragma unroll
+            for (int n = 0; n < PLACES; n++) {
+                at[n] = ALONG ? S::place(row + row_of<COUNT, ALONG>(n / 2 * 2, quad, lane / 16 * 4), n % 2 * 4 + lane % 4)
+                              : S::place(row + row_of<COUNT, ALONG>(0, quad, lane / 16 * 4 + lane % 4), n * 8);
+                asm volatile("" : "+r"(at[n]));  // not computed again
+            }
+        }
+
+        __device__ __forceinline__ void load(unsigned (&to)[COUNT][4], int i, unsigned from, int step) const {
+            unsigned x[4];
+            asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                : "r"(from + (ALONG ? at[i] + step * 8 * SIDE * 2 : at[step] + i * 16 * DEEP)) : "memory");
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                if (ALONG) to[i / 2 * 2 + e / 2][i % 2 * 2 + e % 2] = x[e];
+                else to[i][e] = x[e];
+            }
+        }
+    };
+    typedef Side<R, ROWS, A_ALONG, 4> Rows;
+    typedef Side<ACROSS, COLS, B_ALONG, 8> Columns;
 
 #define PRODUCT(A_LAYOUT, B_LAYOUT)                                                                                     \
     asm volatile("mma.sync.aligned.m8n8k4." A_LAYOUT "." B_LAYOUT ".f32.f16.f16.f32 "                                   \
@@ -218,9 +241,9 @@ template <typename Type, int ROWS, int COLS, int R, int C, bool A_ALONG, bool B_
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])                \
         : "r"(x[0]), "r"(x[1]), "r"(y[0]), "r"(y[1]))
 
-    __device__ __forceinline__ void multiply(const Operands& by, int i) {
-        int half = i / (R * ACROSS), r = i / ACROSS % R, c = i % ACROSS;
-        const unsigned *x = by.x[r] + 2 * half, *y = by.y[c] + 2 * half;
+    __device__ __forceinline__ void multiply(const unsigned (&a)[R][4], const unsigned (&b)[ACROSS][4], int i) {
+        int half = i / (2 * ACROSS) % 2, r = i / (4 * ACROSS) * 2 + i / ACROSS % 2, c = i % ACROSS;
+        const unsigned *x = a[r] + 2 * half, *y = b[c] + 2 * half;
         float(&d)[8] = sums[r][c];
         if (A_ALONG && B_ALONG) PRODUCT("col", "row");
         else if (A_ALONG) PRODUCT("col", "col");

@@ -119,12 +119,9 @@ __device__ __forceinline__ T* matrix_of(const Gemm& g, const void* at, long long
     return reinterpret_cast<T*>(reinterpret_cast<size_t>(at) + blockIdx.z * stride * bytes);
 }
 
-__device__ __forceinline__ int bytes_of(int type) {
-    return type == F64 ? 8 : type == F32 || type == I32 ? 4 : 2;
-}
-
 // What all elements of a CTA's tile have in common.
-template <typename Acc, int ROWS, int THREADS> struct Finish {
+// D is of the type of sums or, if that is float, of `NARROW`.
+template <typename Acc, int ROWS, int THREADS, int NARROW> struct Finish {
     const Gemm& g;
     Acc alpha, beta;
     const void* c;
@@ -135,7 +132,7 @@ template <typename Acc, int ROWS, int THREADS> struct Finish {
     __device__ __forceinline__ Finish(const Gemm& g, int row, int col) : g(g), row(row), col(col) {
         alpha = factor<Acc>(g, g.alpha, g.alpha_value[0]);
         beta = factor<Acc>(g, g.beta, g.beta_value[0]);
-        int bytes = bytes_of(g.d_type);
+        int bytes = type() == F32 ? sizeof(Acc) : 2;
         c = beta == Acc(0) ? nullptr : matrix_of<const void>(g, g.c, g.stride_c, bytes);
         d = matrix_of<void>(g, g.d, g.stride_d, bytes);
         size_t places = reinterpret_cast<size_t>(d) | g.ldd * bytes;
@@ -143,12 +140,18 @@ template <typename Acc, int ROWS, int THREADS> struct Finish {
         quads = places % min(4 * bytes, 16) == 0 && row + ROWS <= g.m && !(g.epilogue & KEEP_INPUT);
     }
 
+    // Of D; only float has others than F32, which stands for the type of sums.
+    __device__ __forceinline__ int type() const { return NARROW == F32 || g.d_type == F32 ? F32 : NARROW; }
+
     // The `COLS` columns of sums in `staged`, of which `column(i)` is the place of column i in the tile.
     template <int COLS, int PITCH, typename Column>
     __device__ __forceinline__ void store(const Acc* staged, Column column) {
-        if (quads) {
-            constexpr int EACH = ROWS / 4;
-            const int r = threadIdx.x % EACH * 4;
+        constexpr int EACH = ROWS / 4;
+        const int r = threadIdx.x % EACH * 4;
+        if (quads && !c && !g.epilogue) {
+            if (type() == F32) scale<COLS, PITCH, F32>(staged, column);
+            else scale<COLS, PITCH, NARROW>(staged, column);
+        } else if (quads) {
 #pragma unroll 1
             for (int i = threadIdx.x / EACH; i < COLS; i += THREADS / EACH) {
                 long long to = col + column(i);
@@ -167,11 +170,33 @@ template <typename Acc, int ROWS, int THREADS> struct Finish {
         }
     }
 
+    // The same where there are only factors, several columns at once.
+    template <int COLS, int PITCH, int TYPE, typename Column>
+    __device__ __forceinline__ void scale(const Acc* staged, Column column) {
+        constexpr int EACH = ROWS / 4, STEP = THREADS / EACH, EVERY = COLS / STEP, BATCH = EVERY % 4 ? EVERY % 2 ? 1 : 2 : 4;
+        const int r = threadIdx.x % EACH * 4;
+#pragma unroll 1
+        for (int i = threadIdx.x / EACH; i < COLS; i += BATCH * STEP) {
+            Quad<Acc> value[BATCH];
+#pragma unroll
+            for (int n = 0; n < BATCH; n++) {
+                value[n] = *reinterpret_cast<const Quad<Acc>*>(staged + (i + n * STEP) * PITCH + r);
+#pragma unroll
+                for (int e = 0; e < 4; e++) value[n].at[e] *= alpha;
+            }
+#pragma unroll
+            for (int n = 0; n < BATCH; n++) {
+                long long to = col + column(i + n * STEP);
+                if (to < g.n) store_quad<Acc>(TYPE, d, row + r + to * g.ldd, value[n]);
+            }
+        }
+    }
+
     __device__ __forceinline__ void store_rows(Quad<Acc> value, int from, long long to) {
 #pragma unroll
         for (int e = 0; e < 4; e++) value.at[e] *= alpha;
         if (c) {
-            Quad<Acc> old = load_quad<Acc>(g.d_type, c, from + to * g.ldc);
+            Quad<Acc> old = load_quad<Acc>(type(), c, from + to * g.ldc);
 #pragma unroll
             for (int e = 0; e < 4; e++) value.at[e] += beta * old.at[e];
         }
@@ -179,7 +204,7 @@ template <typename Acc, int ROWS, int THREADS> struct Finish {
 #pragma unroll
             for (int e = 0; e < 4; e++) value.at[e] = activated(biased(value.at[e], from + e));
         }
-        store_quad<Acc>(g.d_type, d, from + to * g.ldd, value);
+        store_quad<Acc>(type(), d, from + to * g.ldd, value);
     }
 
     // Executed by whole warps.
@@ -187,7 +212,7 @@ template <typename Acc, int ROWS, int THREADS> struct Finish {
         Acc value = 0;
         if (inside) {
             value = alpha * sum;
-            if (c) value += beta * load_as<Acc>(g.d_type, c, from + to * g.ldc);
+            if (c) value += beta * load_as<Acc>(type(), c, from + to * g.ldc);
             value = biased(value, from);
         }
         if (g.epilogue & KEEP_INPUT) {
@@ -196,10 +221,10 @@ template <typename Acc, int ROWS, int THREADS> struct Finish {
                 unsigned positive = __ballot_sync(0xffffffff, value > Acc(0));
                 if (inside && from % 32 == 0) ::store(static_cast<unsigned*>(g.aux) + kept / 32, positive);
             } else if (inside) {
-                store_as(g.d_type, g.aux, kept, value);
+                store_as(type(), g.aux, kept, value);
             }
         }
-        if (inside) store_as(g.d_type, d, from + to * g.ldd, activated(value));
+        if (inside) store_as(type(), d, from + to * g.ldd, activated(value));
     }
 
     __device__ __forceinline__ Acc biased(Acc value, int from) const {

@@ -26,19 +26,21 @@ LAYOUTS(SINGLE)
     KERNEL(gemm_d_64x64_##layout, 128, 2, simt<double, 2, 2, 1, 2, a, b, false>(g))
 LAYOUTS(DOUBLE)
 
-// Warps of sm_80 have tiles of 64 x 64, for which they need twice the registers: shared memory is not fast enough to feed
-// its tensor cores otherwise.
-#if __CUDA_ARCH__ >= 800
+// Warps have tiles of 64 x 64, of which there are two for each scheduler: shared memory is not fast enough to feed the
+// tensor cores with smaller ones. An SM has two CTAs of the large tile or one of the largest, which reads less of A and B.
 #define LARGE(NAME, TYPE, A, B) KERNEL(NAME, 128, 2, tensor<TYPE, 2, 2, 4, 8, A, B, true>(g))
-#else
-#define LARGE(NAME, TYPE, A, B) KERNEL(NAME, 256, 2, tensor<TYPE, 2, 4, 4, 4, A, B, true>(g))
-#endif
 #define SMALL(NAME, TYPE, A, B) KERNEL(NAME, 128, 3, tensor<TYPE, 2, 2, 2, 4, A, B, false>(g))
 
 #define HALF(layout, a, b)                       \
     LARGE(gemm_h_128x128_##layout, Half, a, b)   \
     SMALL(gemm_h_64x64_##layout, Half, a, b)
 LAYOUTS(HALF)
+
+#if __CUDA_ARCH__ == 800
+// 13 of these tiles are as wide as 16 of the large ones: 2,048 x 2,048 fills the 108 SMs of an A100 once.
+#define LARGEST(layout, a, b) KERNEL(gemm_h_256x160_##layout, 256, 1, tensor<Half, 4, 2, 4, 10, a, b, true, 128>(g))
+LAYOUTS(LARGEST)
+#endif
 
 #if __CUDA_ARCH__ >= 750
 LARGE(gemm_i_128x128_tn, Byte, false, false)

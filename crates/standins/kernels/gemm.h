@@ -35,7 +35,7 @@ struct Gemm {
     long long ldaux, stride_bias, stride_aux;
     int m, n, k;
     int pointers;  // a, b, c, d are arrays of a pointer for each matrix of the batch, in place of strides
-    int a_type, b_type, d_type;  // C has D's
+    int a_type, b_type, d_type;  // C has D's: the type of sums; for half precision and bfloat16 also A's
     int scale;                   // F32, F64, F16, I32, C32 or C64: of alpha and beta
     int bias_type;
     int epilogue;

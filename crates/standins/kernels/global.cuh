@@ -55,3 +55,7 @@ __device__ __forceinline__ void store(void* to, uint2 x) {
 __device__ __forceinline__ void store(void* to, uint4 x) {
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
 }
+
+__device__ __forceinline__ void store_shared(unsigned to, uint4 x) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+}

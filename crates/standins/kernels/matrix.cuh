@@ -5,21 +5,57 @@
 #include "epilogue.cuh"
 #include "slice.cuh"
 
-// `DOWN` and `ACROSS` are the warps of a CTA; a warp has 16 `R` rows and 8 `C` columns.
-template <typename Type, int DOWN, int ACROSS, int R, int C, bool A_ALONG, bool B_ALONG, bool WIDE>
+// Shared memory of the CTA: dynamic if it is more than the compiler allots.
+template <int BYTES> __device__ __forceinline__ char* shared_memory() {
+    if constexpr (BYTES <= 48 << 10) {
+        __shared__ __align__(128) char shared[BYTES];
+        return shared;
+    } else {
+        extern __shared__ __align__(128) char dynamic[];
+        return dynamic;
+    }
+}
+
+__device__ __forceinline__ void commit_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits until only the last `PENDING` groups of copies are on their way.
+template <int PENDING> __device__ __forceinline__ void await_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
+}
+
+// Which of `count` accesses, spread over `products`, comes with product `i`; -1 if none does.
+__device__ __forceinline__ int number_of(int i, int products, int count) {
+    const int each = products / count;
+    return i >= 0 && i % each == 0 && i / each < count ? i / each : -1;
+}
+
+// The largest divisor of `groups` that is at most `most`.
+__host__ __device__ constexpr int most_groups(int groups, int most) {
+    return most <= 0 || groups % most == 0 ? most : most_groups(groups, most - 1);
+}
+
+// `DOWN` and `ACROSS` are the warps of a CTA; a warp has 16 `R` rows and 8 `C` columns. Slices are `DEEP` bytes deep.
+template <typename Type, int DOWN, int ACROSS, int R, int C, bool A_ALONG, bool B_ALONG, bool WIDE, int DEEP = 64>
 __device__ __forceinline__ void tensor(const Gemm& g) {
     typedef typename Type::Stored T;
     typedef typename Type::Sum Sum;
     constexpr int THREADS = 32 * DOWN * ACROSS, ROWS = 16 * R * DOWN, COLS = 8 * C * ACROSS;
     constexpr bool ASYNC = WIDE && __CUDA_ARCH__ >= 800;
     constexpr int BUFFERS = ASYNC ? 3 : 2;
-    typedef Stored<T, ROWS, A_ALONG> A;
-    typedef Stored<T, COLS, B_ALONG> B;
-    typedef Blocks<Type, ROWS, COLS, R, C, A_ALONG, B_ALONG> Part;
+    typedef Stored<T, ROWS, DEEP, A_ALONG> A;
+    typedef Stored<T, COLS, DEEP, B_ALONG> B;
+    typedef Blocks<Type, ROWS, COLS, DEEP, R, C, A_ALONG, B_ALONG> Part;
     constexpr int BYTES = A::BYTES + B::BYTES, DEPTH = A::DEPTH;
-    constexpr int STAGED = 8 * ACROSS, PITCH = ROWS + 4;
-    static_assert(STAGED * PITCH * 4 <= BUFFERS * BYTES, "sums fit");
-    __shared__ alignas(128) char shared[BUFFERS * BYTES];
+    constexpr int PITCH = ROWS + 4, AT_ONCE = most_groups(Part::GROUPS, BUFFERS * BYTES / (8 * ACROSS * PITCH * 4));
+    constexpr int STAGED = 8 * ACROSS * AT_ONCE;
+    static_assert(AT_ONCE > 0, "sums fit");
+    char* const shared = shared_memory<BUFFERS * BYTES>();
 
     const int2 tile = tile_of(g.m, g.n, ROWS, COLS);
     const int k = factor<Sum>(g, g.alpha, g.alpha_value[0]) == Sum(0) ? 0 : g.k;
@@ -33,107 +69,143 @@ __device__ __forceinline__ void tensor(const Gemm& g) {
                                                         g.m, k);
         Slice<T, COLS, DEPTH, B_ALONG, WIDE, THREADS> b(matrix_of<const T>(g, g.b, g.stride_b, sizeof(T)), g.ldb, tile.y,
                                                         g.n, k);
-        auto a_place = [&](int i) { return A::place(a.row_of(i), a.depth_of(i)); };
-        auto b_place = [&](int i) { return A::BYTES + B::place(b.row_of(i), b.depth_of(i)); };
-        auto load = [&](typename Part::Operands& to, int i, int buffer, int step) {
-            unsigned from = base + buffer * BYTES;
-            Part::load(to, i, from, from + A::BYTES, my_row, my_col, step);
+        unsigned a_first = A::place(a.row_of(0), a.depth_of(0)), b_first = A::BYTES + B::place(b.row_of(0), b.depth_of(0));
+        asm volatile("" : "+r"(a_first), "+r"(b_first));  // not computed again
+        constexpr int CHUNKS = a.COUNT + b.COUNT;
+        auto place = [&](int i) { return i < a.COUNT ? a_first + i * a.STORED : b_first + (i - a.COUNT) * b.STORED; };
+        uint4 a_next[a.COUNT] = {}, b_next[b.COUNT] = {};  // chunks on their way, unless they are copied in the background
+
+        // Slices are fetched in order: `look`, `fetch` for each chunk, `end`. Copies are two slices ahead of the products,
+        // as are loads, which are stored in between. A slice that is not whole is brought to its buffer at once.
+        int left = (k + DEPTH - 1) / DEPTH;
+        bool whole = false;
+        auto look = [&]() {
+            whole = left > 0 && a.whole() && b.whole();
+            if (!WIDE && left > 0) {
+                a.load_any(a_next);
+                b.load_any(b_next);
+            }
         };
-        const int slices = (k + DEPTH - 1) / DEPTH;
-#if __CUDA_ARCH__ >= 800
-        if (ASYNC) {
-            // Copies a slice in the background; what is not in the matrix becomes zero.
-            auto copy = [&](int buffer) {
-                const unsigned to = base + buffer * BYTES;
-                a.copy([&](int i) { return to + a_place(i); });
-                b.copy([&](int i) { return to + b_place(i); });
-                a.advance();
-                b.advance();
-            };
+        auto bring_part = [&](unsigned to, int fetched) {
+            if (!WIDE || whole || left + fetched <= 0) return;
+            a.advance(-fetched), b.advance(-fetched);
+            a.copy_part(to + a_first), b.copy_part(to + b_first);
+            a.advance(fetched), b.advance(fetched);
+        };
+        auto fetch = [&](int i, unsigned to) {
+            if (!WIDE) return;
+            if (i < a.COUNT) a.fetch(a_next[i], to + place(i), i, whole);
+            else b.fetch(b_next[i - a.COUNT], to + place(i), i - a.COUNT, whole);
+        };
+        auto end = [&]() {
+            if (ASYNC) commit_copies();
+            left--;
+        };
+        // Stores a chunk that was loaded.
+        auto put = [&](int i, unsigned to) {
+            if (ASYNC || WIDE && !whole) return;
+            store_shared(to + place(i), i < a.COUNT ? a_next[i] : b_next[i - a.COUNT]);
+        };
+        auto put_all = [&](unsigned to) {
 #pragma unroll
-            for (int i = 0; i < BUFFERS - 1; i++) {
-                if (i < slices) copy(i);
-                asm volatile("cp.async.commit_group;" ::: "memory");
-            }
-            asm volatile("cp.async.wait_group %0;" ::"n"(BUFFERS - 2) : "memory");
+            for (int i = 0; i < CHUNKS; i++) put(i, to);
+        };
+        // Waits until the next slice is in shared memory and all threads have read the present one.
+        auto arrive = [&]() {
+            if (ASYNC) await_copies<BUFFERS - 3>();
             __syncthreads();
-            // While a step is multiplied, the operands of the next are loaded.
-            typename Part::Operands operands[2];
-#pragma unroll
-            for (int i = 0; i < Part::LOADS; i++) load(operands[0], i, 0, 0);
-            int buffer = 0, next = BUFFERS - 1;
-            for (int slice = 0; slice < slices; slice++) {
-                if (slice + BUFFERS - 1 < slices) copy(next);
-                asm volatile("cp.async.commit_group;" ::: "memory");
-                next = next + 1 == BUFFERS ? 0 : next + 1;
-#pragma unroll
-                for (int step = 0; step < Part::STEPS; step++) {
-                    const bool last = step == Part::STEPS - 1;
-                    if (last) {
-                        // All warps have the operands of this slice: its buffer is free.
-                        asm volatile("cp.async.wait_group %0;" ::"n"(BUFFERS - 2) : "memory");
-                        __syncthreads();
-                        buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;
-                    }
-#pragma unroll
-                    for (int i = 0; i < Part::PRODUCTS; i++) {
-                        constexpr int EACH = Part::PRODUCTS / Part::LOADS;
-                        if (i % EACH == 0 && i / EACH < Part::LOADS) {
-                            load(operands[(step + 1) % 2], i / EACH, buffer, (step + 1) % Part::STEPS);
-                        }
-                        part.multiply(operands[step % 2], i);
-                    }
-                }
-            }
-            asm volatile("cp.async.wait_all;" ::: "memory");
+        };
+        auto after = [&](unsigned buffer) { return buffer + BYTES == base + BUFFERS * BYTES ? base : buffer + BYTES; };
+
+        if (ASYNC && (a.rows < ROWS || b.rows < COLS)) {
+            // Nothing is copied of rows outside of the matrix.
+#pragma unroll 1
+            for (int i = threadIdx.x * 16; i < BUFFERS * BYTES; i += THREADS * 16) store_shared(base + i, make_uint4(0, 0, 0, 0));
             __syncthreads();
-        } else
-#endif
-        {
-            uint4 a_next[a.COUNT], b_next[b.COUNT];
-            auto fetch = [&]() {
-                a.load(a_next);
-                b.load(b_next);
-                a.advance();
-                b.advance();
-            };
-            auto store = [&](int buffer) {
-#pragma unroll
-                for (int i = 0; i < a.COUNT; i++) *reinterpret_cast<uint4*>(shared + buffer * BYTES + a_place(i)) = a_next[i];
-#pragma unroll
-                for (int i = 0; i < b.COUNT; i++) *reinterpret_cast<uint4*>(shared + buffer * BYTES + b_place(i)) = b_next[i];
-            };
-            fetch();
-            store(0);
-            __syncthreads();
-            for (int slice = 0; slice < slices; slice++) {
-                bool more = slice + 1 < slices;
-                if (more) fetch();
-#pragma unroll
-                for (int step = 0; step < Part::STEPS; step++) {
-                    typename Part::Operands operands;
-#pragma unroll
-                    for (int i = 0; i < Part::LOADS; i++) load(operands, i, slice % 2, step);
-#pragma unroll
-                    for (int i = 0; i < Part::PRODUCTS; i++) part.multiply(operands, i);
-                }
-                if (more) store((slice + 1) % 2);
-                __syncthreads();
-            }
         }
+        unsigned buffer = base, next = base;
+#pragma unroll 1
+        for (int i = 0; i < 2; i++) {
+            look();
+            if (ASYNC || i == 0) bring_part(next, 0);
+#pragma unroll
+            for (int chunk = 0; chunk < CHUNKS; chunk++) fetch(chunk, next);
+            end();
+            if (!ASYNC && i) break;
+            put_all(next);
+            next = after(next);
+        }
+        arrive();
+
+        // Operands of the next step are loaded while a step is multiplied: A's into the registers of those that are used
+        // up, B's, which are used until the end, into others.
+        const typename Part::Rows rows(my_row);
+        const typename Part::Columns columns(my_col);
+        unsigned x[R][4], y[2][Part::ACROSS][4];
+#pragma unroll
+        for (int i = 0; i < R; i++) rows.load(x, i, buffer, 0);
+#pragma unroll
+        for (int i = 0; i < Part::ACROSS; i++) columns.load(y[0], i, buffer + A::BYTES, 0);
+#pragma unroll 1
+        for (int slices = left + 2; slices > 0; slices--) {
+            unsigned from = buffer;  // of the operands that are loaded
+#pragma unroll
+            for (int step = 0; step < Part::STEPS; step++) {
+                // Accesses are spread over the products, so that they do not wait for each other. Chunks that were loaded
+                // are stored in the first step, and the next are loaded in those that follow; chunks of single numbers,
+                // which are few, at once.
+                constexpr int FIRST = WIDE && !ASYNC ? 1 : 0, LAST = ASYNC || Part::STEPS == 2 ? Part::STEPS : Part::STEPS - 1;
+                constexpr int PAIRS = (CHUNKS + 1) / 2, USED = Part::PRODUCTS / R * Part::TOGETHER;
+                if (step == 0 && !WIDE) put_all(next);
+                if (step == FIRST) look();
+                if (step == 0) bring_part(next, FIRST);
+                if (step == Part::STEPS - 1) {
+                    arrive();
+                    from = after(buffer);
+                }
+                const int following = (step + 1) % Part::STEPS;
+#pragma unroll
+                for (int i = 0; i < Part::PRODUCTS; i++) {
+                    const int stored = WIDE && step == 0 ? number_of(i, Part::PRODUCTS, CHUNKS) : -1;
+                    if (stored >= 0) put(stored, next);
+                    const int pair = number_of((step - FIRST) * Part::PRODUCTS + i - 3, (LAST - FIRST) * Part::PRODUCTS, PAIRS);
+                    if (pair >= 0) {
+                        fetch(2 * pair, next);
+                        if (2 * pair + 1 < CHUNKS) fetch(2 * pair + 1, next);
+                    }
+                    const int of_b = number_of(i, 2 * Part::ACROSS, Part::ACROSS);
+                    if (of_b >= 0) columns.load(y[(step + 1) % 2], of_b, from + A::BYTES, following);
+                    part.multiply(x, y[step % 2], i);
+                    if (i % USED == USED - 1) {
+#pragma unroll
+                        for (int e = 0; e < Part::TOGETHER; e++) {
+                            rows.load(x, i / USED * Part::TOGETHER + e, from, following);
+                        }
+                    }
+                }
+            }
+            end();
+            buffer = after(buffer);
+            next = after(next);
+        }
+        if (ASYNC) await_copies<0>();
+        __syncthreads();
     }
 
-    // A group of 8 columns of each warp at a time.
+    // Groups of 8 columns of each warp, as many at a time as fit.
     Sum* const staged = reinterpret_cast<Sum*>(shared);
-    Finish<Sum, ROWS, THREADS> finish(g, tile.x, tile.y);
+    Finish<Sum, ROWS, THREADS, Type::NARROW> finish(g, tile.x, tile.y);
 #pragma unroll 1
-    for (int step = 0; step < Part::GROUPS; step++) {
-        if (step) __syncthreads();
+    for (int first = 0; first < Part::GROUPS; first += AT_ONCE) {
+        if (first) __syncthreads();
 #pragma unroll
         for (int group = 0; group < Part::GROUPS; group++) {
-            if (group == step) part.template stage<PITCH>(staged + warp / DOWN * 8 * PITCH + my_row, group);
+            if (group / AT_ONCE * AT_ONCE != first) continue;
+            part.template stage<PITCH>(staged + (warp / DOWN * AT_ONCE + group % AT_ONCE) * 8 * PITCH + my_row, group);
         }
         __syncthreads();
-        finish.template store<STAGED, PITCH>(staged, [=](int i) { return i / 8 * 8 * C + Part::column(step, i % 8); });
+        finish.template store<STAGED, PITCH>(staged, [=](int i) {
+            return i / (8 * AT_ONCE) * 8 * C + Part::column(first + i / 8 % AT_ONCE, i % 8);
+        });
     }
 }

@@ -33,12 +33,19 @@ __device__ __forceinline__ void simt(const Gemm& g) {
                                                         g.m, k);
         Slice<T, COLS, DEPTH, B_ALONG, WIDE, THREADS> b(matrix_of<const T>(g, g.b, g.stride_b, sizeof(T)), g.ldb, tile.y,
                                                         g.n, k);
-        uint4 a_next[a.COUNT], b_next[b.COUNT];
+        uint4 a_next[a.COUNT] = {}, b_next[b.COUNT] = {};
         auto load = [&]() {
-            a.load(a_next);
-            b.load(b_next);
-            a.advance();
-            b.advance();
+            const bool whole = a.whole() && b.whole();
+            if (!whole) {
+                a.load_any(a_next);
+                b.load_any(b_next);
+            }
+            if (WIDE) {
+#pragma unroll
+                for (int i = 0; i < a.COUNT; i++) a.load(a_next[i], i, whole);
+#pragma unroll
+                for (int i = 0; i < b.COUNT; i++) b.load(b_next[i], i, whole);
+            }
         };
         auto store_one = [&](T* to, int pitch, bool along, uint4 chunk, int row, int depth) {
             if (along) {
@@ -88,7 +95,7 @@ __device__ __forceinline__ void simt(const Gemm& g) {
     }
 
     // Two columns of each run at a time.
-    Finish<T, ROWS, THREADS> finish(g, tile.x, tile.y);
+    Finish<T, ROWS, THREADS, F32> finish(g, tile.x, tile.y);
 #pragma unroll 1
     for (int step = 0; step < 2 * C; step++) {
         if (step) __syncthreads();

@@ -61,16 +61,17 @@ pub struct Kernel {
 
 macro_rules! kernels {
     ($($letter:literal $element:ident [$($layout:literal)*] {
-        $($rows:literal x $columns:literal $first:literal to $last:literal: $threads:literal $aligned:literal $rate:literal,)*
+        $($rows:literal x $columns:literal $first:literal to $last:literal: $threads:literal $aligned:literal $dynamic:literal
+            $rate:literal,)*
     })*) => {
         &[$(kernels!(@layouts $letter $element [$($layout)*]
-            [$([$rows $columns $first $last $threads $aligned $rate])*])),*]
+            [$([$rows $columns $first $last $threads $aligned $dynamic $rate])*])),*]
     };
     (@layouts $letter:literal $element:ident [$($layout:literal)*] $tiles:tt) => {
         &[$(kernels!(@tiles $letter $element $layout $tiles)),*]
     };
     (@tiles $letter:literal $element:ident $layout:literal [$([$rows:literal $columns:literal $first:literal $last:literal
-        $threads:literal $aligned:literal $rate:literal])*]) => {
+        $threads:literal $aligned:literal $dynamic:literal $rate:literal])*]) => {
         &[$(Kernel {
             name: concat!("standin_cublas_gemm_", $letter, "_", $rows, "x", $columns, "_", $layout),
             element: Element::$element,
@@ -81,24 +82,23 @@ macro_rules! kernels {
             threads: $threads,
             aligned: $aligned,
             architectures: $first..=$last,
-            dynamic_shared_bytes: 0,
+            dynamic_shared_bytes: $dynamic,
             rate_percent: $rate,
         }),*]
     };
 }
 
-/// By element, layout and tile: architectures, threads, whether it needs alignment, rate.
+/// By element, layout and tile: architectures, threads, whether it needs alignment, dynamic shared memory, rate.
 const TABLE: &[&[&[Kernel]]] = kernels! {
-    "s" F32 ["nn" "nt" "tn" "tt"] { 128 x 128 70 to 999: 256 true 100, 64 x 64 70 to 999: 128 false 70, }
-    "d" F64 ["nn" "nt" "tn" "tt"] { 64 x 64 70 to 999: 128 false 100, }
+    "s" F32 ["nn" "nt" "tn" "tt"] { 128 x 128 70 to 999: 256 true 0 100, 64 x 64 70 to 999: 128 false 0 70, }
+    "d" F64 ["nn" "nt" "tn" "tt"] { 64 x 64 70 to 999: 128 false 0 100, }
     "h" F16 ["nn" "nt" "tn" "tt"] {
-        128 x 128 70 to 79: 256 true 100, 128 x 128 80 to 999: 128 true 100, 64 x 64 70 to 999: 128 false 55,
+        256 x 160 80 to 80: 256 true 159_744 106, 128 x 128 70 to 999: 128 true 0 100,
+        64 x 64 70 to 999: 128 false 0 55,
     }
-    "b" Bf16 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 100, 64 x 64 80 to 999: 128 false 55, }
-    "t" Tf32 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 100, 64 x 64 80 to 999: 128 false 55, }
-    "i" I8 ["tn"] {
-        128 x 128 75 to 79: 256 true 100, 128 x 128 80 to 999: 128 true 100, 64 x 64 75 to 999: 128 false 55,
-    }
+    "b" Bf16 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 0 100, 64 x 64 80 to 999: 128 false 0 55, }
+    "t" Tf32 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 0 100, 64 x 64 80 to 999: 128 false 0 55, }
+    "i" I8 ["tn"] { 128 x 128 75 to 999: 128 true 0 100, 64 x 64 75 to 999: 128 false 0 55, }
 };
 
 /// All kernels.

@@ -18,10 +18,15 @@ fn chosen(problem: Problem) -> &'static str {
 }
 
 #[test]
-fn large_products_take_the_large_tile_and_others_the_small_one() {
-    assert_eq!(chosen(PROBLEM), "standin_cublas_gemm_h_128x128_nt");
+fn large_products_take_the_tile_that_fills_the_gpu_and_others_the_small_one() {
+    assert_eq!(chosen(PROBLEM), "standin_cublas_gemm_h_256x160_nt");
+    assert_eq!(chosen(Problem { m: 1024, n: 1536, ..PROBLEM }), "standin_cublas_gemm_h_128x128_nt");
     assert_eq!(chosen(Problem { aligned: false, ..PROBLEM }), "standin_cublas_gemm_h_64x64_nt");
     assert_eq!(chosen(Problem { m: 256, n: 256, ..PROBLEM }), "standin_cublas_gemm_h_64x64_nt");
+    for (sm, sms, tile) in [(70, 80, "128x128"), (75, 34, "128x128"), (80, 108, "256x160"), (86, 46, "128x128")] {
+        let kernel = choose(&PROBLEM, sm, sms).unwrap().kernel;
+        assert_eq!(kernel.name, format!("standin_cublas_gemm_h_{tile}_nt"));
+    }
     let launch = choose(&Problem { m: 1000, batch: 3, ..PROBLEM }, 80, 108).unwrap();
     assert_eq!((launch.grid, launch.block), ([8 * 16, 1, 3], [128, 1, 1]));
 }

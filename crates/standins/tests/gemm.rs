@@ -351,7 +351,7 @@ fn draw(rng: &mut ChaCha8Rng, kernel: &Kernel, most: usize) -> Case {
         Element::F64 => Type::F64,
         Element::I8 => Type::I32,
         Element::F32 | Element::Tf32 => Type::F32,
-        Element::F16 | Element::Bf16 => [Type::F32, Type::F16, Type::Bf16][rng.random_range(0..3)],
+        Element::F16 | Element::Bf16 => [Type::F32, stored(kernel.element)][rng.random_range(0..2)],
     };
     let scale = match d_type {
         Type::F64 => Type::F64,
