@@ -53,7 +53,7 @@ fn the_page_has_the_agreement_of_the_figures() {
     let older = rows.iter().filter(|row| row.older.is_some()).count();
     let older = match older {
         0 => String::new(),
-        n => format!("\n{n} of the {} runs are older than the model.\n", rows.len()),
+        n => format!("\nOlder than the model: {n} of the {} runs.\n", rows.len()),
     };
     let agreement = format!(
         "\nAs {} counts, launches included, error in %:\n\n{}\nWithout launches on all sides:\n\n{}{older}\n",
