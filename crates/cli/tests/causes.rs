@@ -272,3 +272,30 @@ fn the_report_ends_in_the_first_cause_and_the_profile_lists_all() {
         (all.find("1. The division or remainder").unwrap(), all.find("2. Branches and guards").unwrap());
     assert!(first < second && all.contains("at divergence.cu:19"), "{all}");
 }
+
+/// The sub-cores of `modern` share the memory pipe: on Ampere an access takes two cycles of it, on Volta one, and a store
+/// of a register two. It limits a product of matrices, whose banks of shared memory are half idle.
+#[test]
+fn the_memory_pipe_of_sub_cores_is_a_roof() {
+    const NAME: &str = "cycles of the memory pipe";
+    let run = |args: &str| {
+        let words: Vec<&str> = args.split(' ').collect();
+        common::json(&common::succeed(&[&["run"], &words[..], &["--code", "sass", "--json"]].concat()))
+    };
+    let roof = |report: &Value| {
+        let roofs = report["diagnosis"]["kernels"][0]["roofs"].as_array().unwrap();
+        roofs.iter().find(|roof| roof["name"] == NAME).map(|roof| roof["percent"].as_f64().unwrap())
+    };
+    for (gpu, sms, cycles) in [("rtx3070", 46.0, 2 * 2 + 2), ("v100", 80.0, 2 + 2)] {
+        let report = run(&format!("vectoradd --gpu {gpu}"));
+        let total = |name: &str| report["total"][name].as_f64().unwrap();
+        let warps = total("mix.store");
+        assert_eq!(total("sm.memory_pipe_cycles"), warps * f64::from(cycles), "{gpu}");
+        let share = 100.0 * total("sm.memory_pipe_cycles") / (total("cycles") * sms);
+        assert!((roof(&report).unwrap() - share).abs() < 1e-6, "{gpu}: {share}");
+    }
+    assert_eq!(roof(&run("vectoradd --gpu rtx3070 --core inorder")), None);
+    let product = run("matmul --gpu rtx3070 --set sm_count=4 --param m=128 --param n=128 --param k=128");
+    let limit = product["diagnosis"]["limit"].as_str().unwrap();
+    assert!(roof(&product).unwrap() > 60.0 && limit.contains(NAME), "{limit}");
+}

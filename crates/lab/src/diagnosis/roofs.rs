@@ -25,6 +25,8 @@ pub enum Resource {
     Issue,
     /// Execution units of a kind.
     Unit(Unit),
+    /// The part of the memory pipe that sub-cores share.
+    MemoryPipe,
     /// Banks of shared memory.
     Shared,
     /// The copy engine.
@@ -90,6 +92,11 @@ pub fn roofs(stats: &Stats, gpu: &GpuConfig, form: Form) -> Vec<Roof> {
     let mut roofs = vec![Roof { name: "issue slots", resource: Resource::Issue, share: issue }];
     roofs.extend(units(stats, gpu, form, cycles));
     let sm_cycles = cycles * f64::from(gpu.sm_count);
+    // Only sub-cores with queues of their own share it.
+    let share = of(stats.number("sm.memory_pipe_cycles"), sm_cycles);
+    if share > 0.0 {
+        roofs.push(Roof { name: "cycles of the memory pipe", resource: Resource::MemoryPipe, share });
+    }
     // Also of factors that tensor cores read.
     let wavefronts = of(stats.number("sm.matrix_group_bytes"), gpu.sm.matrix_groups.shared_bytes_per_cycle().into());
     let share = of(stats.number("sm.shared_cycles") + wavefronts, sm_cycles);

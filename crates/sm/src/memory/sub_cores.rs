@@ -297,6 +297,7 @@ impl SubCoreMemory {
         };
         let Passage { busy, reads, enters } = self.times.in_shared_part(flight, space);
         (self.turn, self.free_at) = ((core + 1) % count, now + busy);
+        wb.state.counters.memory_pipe_cycles += busy;
         if reads == 0 {
             wb.registers_read(id);
         } else {

@@ -76,6 +76,8 @@ kit::counters! {
         pub multicast_bytes: "bytes",
         /// Cycles in which the copy engine sent requests, or waited between two because of its rate.
         pub transfer_cycles: "cycles",
+        /// Cycles in which the part of the memory pipe that sub-cores share took an access or moved its data.
+        pub memory_pipe_cycles: "cycles",
         /// Warp accesses to shared memory.
         pub shared_accesses: "warp instructions",
         /// Warp accesses to shared memory of CTAs on other SMs.

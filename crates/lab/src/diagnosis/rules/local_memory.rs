@@ -31,6 +31,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         cycles,
         relieved: &[
             Resource::Issue,
+            Resource::MemoryPipe,
             Resource::Level(Level::L1),
             Resource::Level(Level::L2),
             Resource::Level(Level::Dram),
