@@ -116,9 +116,8 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
 /// # Errors
 /// One has the ending of results: their file comes after an equals sign.
 pub fn check_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
-    let is_of = |name: &str, form: &str| name.strip_suffix(form).is_some_and(|stem| stem.ends_with('.'));
     for name in names {
-        if let Some(form) = ["json", "csv"].into_iter().find(|form| is_of(name, form)) {
+        if let Some(form) = request::name::form_of_results(name) {
             let name = excerpt(name);
             let message = format!("`{name}` is a file, not a name; to write results to it: `--{form}={name}`");
             return Err(Failure::bad_input(message));

@@ -132,7 +132,7 @@ kit::parameters! {
     }
 }
 
-/// Keys that only front ends and operand collectors of the whole SM read: four of front ends, then those of collectors.
+/// Keys that only front ends (the first four) and operand collectors of the whole SM read.
 pub(crate) const UNREAD_BY_SUB_CORES: [&str; 8] = [
     "sm.frontend.fetches_per_cycle",
     "sm.frontend.instructions_per_fetch",

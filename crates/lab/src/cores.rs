@@ -2,7 +2,7 @@
 
 use crate::core_name::CoreName;
 use crate::engine::{Engine, LaunchCode, LoadableCore, LoadingMachine};
-use crate::for_core::{ForCore, check_core_on, core_spec, for_core, no_sm, scheduler_of};
+use crate::for_core::{ForCore, check_core_on, core_spec, for_core, no_sm};
 use crate::other_core::{Other, Parts};
 use crate::setup::Setup;
 use crate::source::{Source, Stream};
@@ -32,8 +32,6 @@ impl<'a> MachineBuilder<'a> {
     /// # Errors
     /// There is no such scheduler, or the description cannot be built.
     pub fn new(setup: &'a Setup, options: &CoreOptions, source: Source) -> Result<Self, String> {
-        let scheduler = options.scheduler.clone().or_else(|| scheduler_of(&setup.core).map(str::to_owned));
-        let options = CoreOptions { scheduler, ..options.clone() };
         let spec = |table| core_spec(&setup.core, &setup.gpu, table, options.clone()).map(Arc::new);
         let (ptx, sass) = (spec(Form::Ptx)?, spec(Form::Sass)?);
         let sms = if let Source::AccelSim(_) = source { &sass } else { &ptx }.clone();

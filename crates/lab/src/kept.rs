@@ -1,7 +1,6 @@
 //! Stored form of a report, which is read instead of running again.
 
 use crate::checkpoint::{JobIdentity, identity};
-use crate::for_core::scheduler_of;
 use crate::report::{HostFigures, KernelTotal, Report};
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
@@ -50,8 +49,6 @@ impl KeptReport {
 /// its inputs.
 pub fn identity_of(setup: &Setup, job: &JobIdentity) -> Vec<(String, String)> {
     // The scheduler that the core or the GPU has is the same one, named or not.
-    let own = scheduler_of(&setup.core).unwrap_or(&setup.gpu.sm.issue.scheduler);
-    let scheduler = setup.scheduler.clone().or_else(|| Some(own.to_owned()));
-    let setup = Setup { scheduler, ..setup.clone() };
+    let setup = Setup { scheduler: Some(setup.scheduler_of_sms().to_owned()), ..setup.clone() };
     identity(&setup, job)
 }

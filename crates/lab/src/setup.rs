@@ -2,6 +2,7 @@
 
 use crate::core_name;
 use crate::energy::EnergyModel;
+use crate::for_core::scheduler_of;
 use crate::registers::RegisterChoice;
 use crate::sampling::Time;
 use crate::timeline::TimelineWindow;
@@ -98,13 +99,19 @@ impl Setup {
         }
     }
 
+    /// The warp scheduler of its SMs: the chosen one, else the core design's own, else the description's.
+    pub(crate) fn scheduler_of_sms(&self) -> &str {
+        let own = || scheduler_of(&self.core).unwrap_or(&self.gpu.sm.issue.scheduler);
+        self.scheduler.as_deref().unwrap_or_else(own)
+    }
+
     /// Choices of behaviour for its SMs.
     ///
     /// # Errors
     /// The name of the core design makes no sense.
     pub(crate) fn core_options(&self) -> Result<CoreOptions, String> {
         let scalar = core_name::scalar_path_of(&self.core)?;
-        Ok(CoreOptions { scheduler: self.scheduler.clone(), scalar, ..CoreOptions::default() })
+        Ok(CoreOptions { scheduler: Some(self.scheduler_of_sms().to_owned()), scalar, ..CoreOptions::default() })
     }
 
     /// Whether SMs have observers.

@@ -188,6 +188,11 @@ fn is_tracer_output(path: &Path) -> bool {
     lines.next().is_some_and(raw) || list && lines.any(raw)
 }
 
+/// The form of results that a file of this name has.
+pub fn form_of_results(name: &str) -> Option<&'static str> {
+    ["json", "csv"].into_iter().find(|form| name.strip_suffix(form).is_some_and(|stem| stem.ends_with('.')))
+}
+
 fn launch_file(path: &Path, options: &Options) -> Result<Job, BadRequest> {
     let name = &*path.to_string_lossy();
     let refuse = |why: String| Err(BadRequest::new(format!("`{name}`: {why}")));
@@ -199,8 +204,7 @@ fn launch_file(path: &Path, options: &Options) -> Result<Job, BadRequest> {
                 .filter(|stem| stem.len() >= 3)
                 .and_then(|stem| suggest::nearest(stem, suite::ALL.iter().map(|w| w.name)));
             let near = near.map_or(String::new(), |n| format!("; did you mean the bundled workload `{n}`?"));
-            let end = path.extension().and_then(|end| end.to_str()).filter(|end| ["json", "csv"].contains(end));
-            let near = end.map_or(near, |end| format!("; to write results to it: `--{end}={name}`"));
+            let near = form_of_results(name).map_or(near, |end| format!("; to write results to it: `--{end}={name}`"));
             return refuse(format!("the launch file cannot be read: {e}{near}"));
         }
         Ok(meta) if meta.is_dir() => {

@@ -626,11 +626,11 @@ fn speedup(ratio: Option<f64>) -> String {
 }
 
 fn text(cell: &Cell, figure: impl Fn(&Report) -> String) -> String {
-    match cell {
-        Cell::Complete(report) if !report.interrupted => figure(report),
-        Cell::Failed(..) => styled(BAD, "failed"),
-        Cell::Complete(report) | Cell::Interrupted(Some(report)) => styled(WARNING, format!("> {}", figure(report))),
-        Cell::Interrupted(None) => styled(WARNING, "not run"),
+    match (cell, cell.complete(), cell.any_report()) {
+        (_, Some(report), _) => figure(report),
+        (Cell::Failed(..), ..) => styled(BAD, "failed"),
+        (_, None, Some(report)) => styled(WARNING, format!("> {}", figure(report))),
+        (_, None, None) => styled(WARNING, "not run"),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::{LiveStream, finish_reduction};
 use crate::fault::Stop;
-use crate::interpret::{execute, execute_machine_code_unseen, execute_ptx_unseen};
+use crate::interpret::{Environment, execute, execute_machine_code_unseen, execute_ptx_unseen};
 use crate::machine;
 use crate::state::DeviceState;
 use crate::turn::{Turn, wait};
-use crate::warp::Way;
+use crate::warp::{Warp, Way};
 use isa::{DynInst, Fault, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 use std::ops::ControlFlow;
@@ -25,11 +25,32 @@ impl LiveStream {
         if self.warps[slot.index()].way == Way::Watched {
             return self.take_watched_turn(shared, slot, (most, context), out, observe);
         }
-        self.is_alone = true;
-        self.take_shared(shared, slot);
         let turn = self.take_seen_turn(shared, slot, (most, context), out, observe);
         self.end_turn(shared, slot);
         turn
+    }
+
+    /// The warp, and the state that its instructions may access; `None` if its kernel has ended.
+    #[inline]
+    fn begin_turn<'a>(
+        &'a mut self,
+        shared: &'a mut DeviceState,
+        slot: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Option<(&'a mut Warp, Environment<'a>)> {
+        self.is_alone = true;
+        self.take_shared(shared, slot);
+        let Self { warps, ctas, reader, .. } = self;
+        if !warps[slot.index()].pending.is_empty() {
+            finish_reduction(warps, ctas, slot);
+        }
+        let warp = &mut warps[slot.index()];
+        let parts = shared.alone(warp.launch, reader);
+        let launch = parts.launch?;
+        let env = parts.environment(launch, &mut ctas[warp.cta as usize], context);
+        (out.held, out.at_mbarrier) = (false, false);
+        Some((warp, env))
     }
 
     fn take_seen_turn(
@@ -40,16 +61,7 @@ impl LiveStream {
         out: &mut DynInst,
         mut observe: impl FnMut(LaneMask, &DynInst) -> ControlFlow<()>,
     ) -> Result<Turn, Box<Fault>> {
-        let Self { warps, ctas, reader, .. } = self;
-        if !warps[slot.index()].pending.is_empty() {
-            finish_reduction(warps, ctas, slot);
-        }
-        let warp = &mut warps[slot.index()];
-        let cta = &mut ctas[warp.cta as usize];
-        let parts = shared.alone(warp.launch, reader);
-        let Some(launch) = parts.launch else { return Ok(Turn::Done) };
-        let mut env = parts.environment(launch, cta, *context);
-        (out.held, out.at_mbarrier) = (false, false);
+        let Some((warp, mut env)) = self.begin_turn(shared, slot, *context, out) else { return Ok(Turn::Done) };
         let kernel = &*env.launch.kernel;
         let insts = kernel.program.insts();
         for _ in 0..most {
@@ -98,18 +110,7 @@ impl LiveStream {
                 ControlFlow::Continue(())
             });
         }
-        self.is_alone = true;
-        self.take_shared(shared, slot);
-        let Self { warps, ctas, reader, .. } = self;
-        if !warps[slot.index()].pending.is_empty() {
-            finish_reduction(warps, ctas, slot);
-        }
-        let warp = &mut warps[slot.index()];
-        let cta = &mut ctas[warp.cta as usize];
-        let parts = shared.alone(warp.launch, reader);
-        let Some(launch) = parts.launch else { return Ok(Turn::Done) };
-        let mut env = parts.environment(launch, cta, *context);
-        (out.held, out.at_mbarrier) = (false, false);
+        let Some((warp, mut env)) = self.begin_turn(shared, slot, *context, out) else { return Ok(Turn::Done) };
         let end = if way == Way::Ptx {
             execute_ptx_unseen(warp, &mut env, out, most, threads)
         } else {

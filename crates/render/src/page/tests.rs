@@ -108,7 +108,7 @@ fn a_page_is_well_formed_and_needs_nothing_else() {
 fn shares_of_each_stack_add_up() {
     let page = page_of(&report_of(10, 1));
     let stacks = stacks(&checked(&page), "stalls");
-    assert_eq!(stacks.len(), 22, "the whole run and ten kernels, of all slots and of those of schedulers with warps");
+    assert_eq!(stacks.len(), 22, "the whole run and ten kernels, of all slots and without idle ones");
     for pieces in stacks {
         let sum: f64 = pieces.iter().sum();
         assert!((sum - 100.0).abs() < 0.01, "{sum}: {pieces:?}");

@@ -38,6 +38,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
             Resource::Unit(Unit::Int),
             Resource::Unit(Unit::Sfu),
             Resource::Unit(Unit::Dp),
+            Resource::MemoryPipe,
         ],
         kept: used / 100.0,
     })
