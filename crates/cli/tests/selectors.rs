@@ -23,7 +23,11 @@ const REFUSED: &[(&[&str], &[&str])] = &[
     // What a timeline or a profile shows.
     (&["timeline", "RUN", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),
     (&["profile", "RUN", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),
-    (&["run", "RUN", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),
+    (&["run", "RUN", "--profile", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),
+    (&["run", "RUN", "--kernel", "vector"], &["--kernel has no effect without --timeline or --profile: give it too"]),
+    (&["run", "RUN", "--sm", "1"], &["--sm has no effect without --timeline"]),
+    (&["run", "RUN", "--warps", "0..1"], &["--warps has no effect without --timeline"]),
+    (&["run", "RUN", "--cycles", "5..7"], &["--cycles has no effect without --timeline"]),
     (&["timeline", "RUN", "--kernel", ""], &["'--kernel <NAME>': a text is needed"]),
     (&["timeline", "RUN", "--warps", "90..95"], &["--warps from 90 on", "warp slots 0 to 31"]),
     (&["run", "RUN", "--warps", "90..95"], &["--warps from 90 on", "warp slots 0 to 31"]),

@@ -103,9 +103,7 @@ fn chains_take_their_stall_counts() {
         ("shared_address_latency", "shared_address_chase"),
     ];
     for name in config::hardware().filter(|name| *name != "gtx480") {
-        // Each launch begins on another SM, and would fetch its code.
-        let core = "modern:instruction_caches=false".to_owned();
-        let setup = Setup { code: Form::Sass, core, ..Setup::new(config::load(name).unwrap()) };
+        let setup = Setup { code: Form::Sass, ..Setup::new(config::load(name).unwrap()) };
         let sm = setup.gpu.sm_version;
         let found = measure(&setup, |q| chains.iter().any(|(name, _)| *name == q.name), 1).unwrap();
         for (quantity, kernel) in chains {
@@ -145,4 +143,17 @@ fn machine_code_takes_the_time_of_its_row() {
     let found = measure(&setup, |q| ["fp32_fma_latency", "fp32_add_latency"].contains(&q.name.as_str()), 1).unwrap();
     let value = |name: &str| found.iter().find(|m| m.quantity.name == name).unwrap().value;
     assert_eq!(value("fp32_fma_latency") - value("fp32_add_latency"), difference);
+}
+
+/// The launches of a measurement run on different SMs, whose caches have different code where they keep it.
+#[test]
+fn figures_do_not_depend_on_the_number_of_sms() {
+    for sms in [2, 5] {
+        let mut gpu = config::load("rtx2060s").unwrap();
+        gpu.sm_count = sms;
+        assert_eq!(gpu.launch.keeps_code, Some(true));
+        let setup = Setup { code: Form::Sass, ..Setup::new(gpu) };
+        let found = measure(&setup, |q| q.name == "fp32_add_latency", 1).unwrap();
+        assert_eq!(found[0].value, 4.0, "{sms}");
+    }
 }

@@ -199,12 +199,14 @@ impl Appended {
         Ok(Self(File::options().append(true).open(path)?))
     }
 
-    /// Appends `bytes`.
+    /// Appends `bytes`: all of them, or none.
     ///
     /// # Errors
     /// They cannot be written.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.0.write_all(bytes)
+        let before = self.0.metadata()?.len();
+        // A reader finds whole lines where the disk was full.
+        self.0.write_all(bytes).inspect_err(|_| _ = self.0.set_len(before))
     }
 }
 

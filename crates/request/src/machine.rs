@@ -143,7 +143,7 @@ pub fn is_for_perfetto(options: &Options) -> bool {
     file.and_then(Path::extension).is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// Whether the SMs and the warp slots are some of `gpu`.
+/// Whether the SMs and the warp slots are some of `gpu`, and something shows them.
 fn check_places(options: &Options, gpu: &GpuConfig) -> Result<(), BadRequest> {
     let option = options.called("sm");
     distinct(&option, &options.sm.iter().map(u16::to_string).collect::<Vec<_>>())?;
@@ -151,11 +151,10 @@ fn check_places(options: &Options, gpu: &GpuConfig) -> Result<(), BadRequest> {
     if let Some(sm) = options.sm.iter().find(|sm| u32::from(**sm) >= sms) {
         return Err(BadRequest::new(format!("{option} {sm}: {name} has SMs 0 to {}", sms - 1)));
     }
-    match options.warps.map(|warps| warps.first) {
-        Some(first) if first >= slots => {
-            let (last, option) = (slots - 1, options.called("warps"));
-            Err(BadRequest::new(format!("{option} from {first} on: an SM of {name} has warp slots 0 to {last}")))
-        }
-        _ => Ok(()),
+    if let Some(first) = options.warps.map(|warps| warps.first).filter(|first| *first >= slots) {
+        let (last, option) = (slots - 1, options.called("warps"));
+        return Err(BadRequest::new(format!("{option} from {first} on: an SM of {name} has warp slots 0 to {last}")));
     }
+    let without_effect = options.without_effect();
+    if without_effect.is_empty() { Ok(()) } else { Err(BadRequest::new(without_effect.join("\n"))) }
 }

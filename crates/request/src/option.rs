@@ -173,6 +173,8 @@ pub struct OptionRow {
     pub is_traced: bool,
     /// Whether `sweep` has it, although `compare` does not.
     pub is_of_sweeps: bool,
+    /// It has no effect without one of these; empty: it has one.
+    pub needs: &'static [&'static str],
     /// Ways in that do not have it, each with the reason.
     pub absent: &'static [Reasons],
 }
@@ -202,6 +204,7 @@ impl OptionRow {
         writes: false,
         is_traced: false,
         is_of_sweeps: false,
+        needs: &[],
         absent: &[],
     };
 

@@ -151,13 +151,13 @@ options! {
         /// Write the timeline of each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata
         timeline: Option<Recorded>, "FILE", "lud.kanata", { writes: true, absent: &[ONE_RUN] };
         /// Core cycles that the timeline shows, counted from the start of the run, such as 5000..7000
-        cycles: Option<Cycles>, "FROM..TO", "5000..7000", { usual: Some("2,000, from the first CTA of the SM on"), python: Some("timeline_cycles"), absent: &[ONE_RUN] };
+        cycles: Option<Cycles>, "FROM..TO", "5000..7000", { usual: Some("2,000, from the first CTA of the SM on"), needs: &["timeline"], python: Some("timeline_cycles"), absent: &[ONE_RUN] };
         /// SMs that the timeline shows
-        sm: Vec<u16>, "A,B", "1", { default: Some("0"), python: Some("timeline_sms"), absent: &[ONE_RUN] };
+        sm: Vec<u16>, "A,B", "1", { default: Some("0"), python: Some("timeline_sms"), needs: &["timeline"], absent: &[ONE_RUN] };
         /// Warp slots that the timeline shows, such as 0..7
-        warps: Option<Warps>, "FIRST..LAST", "0..7", { usual: Some("all"), python: Some("timeline_warps"), absent: &[ONE_RUN] };
+        warps: Option<Warps>, "FIRST..LAST", "0..7", { usual: Some("all"), needs: &["timeline"], python: Some("timeline_warps"), absent: &[ONE_RUN] };
         /// Kernels that the timeline or a profile shows: those with NAME in their names
-        kernel: Option<String>, "NAME", "matmul", { usual: Some("all"), python: Some("timeline_kernel"), absent: &[&[(Way::Compare, "`--kernels` chooses the rows"), (Way::PythonCompare, "it is of one run: `warpwright.run` has it")]] };
+        kernel: Option<String>, "NAME", "matmul", { usual: Some("all"), python: Some("timeline_kernel"), needs: &["timeline", "profile"], absent: &[&[(Way::Compare, "`--kernels` chooses the rows"), (Way::PythonCompare, "it is of one run: `warpwright.run` has it")]] };
     }
     Checkpoints {
         /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one. FILE.kernels.jsonl gets the report of each kernel at once (`warpwright docs checkpoints`)
@@ -189,7 +189,7 @@ options! {
         /// While it runs, redraw a view of several lines on the terminal: CTAs, time left, warp instructions per cycle, SMs, issue slots
         watch: bool, "", "1", { absent: &[&[(Way::Compare, "a comparison shows how many of its runs have ended"), (Way::Exec, "the terminal is the program's")], PROGRESS] };
         /// Make the exit status 1 if a kernel was refused or faulted, a launch failed or the report is not whole, and the program's own status is 0
-strict: bool, "", "1", { absent: &[FAILURES] };
+        strict: bool, "", "1", { absent: &[FAILURES] };
         /// Host threads, which runs at the same time share; results do not depend on them
         threads: Option<NonZeroUsize>, "NUMBER", "2", { short: Some('j'), aliases: &["jobs"], usual: Some("one per processor") };
         /// Run on one host thread, measure the parts of each window, and print how long the run would take on 2 to 64 threads
@@ -293,6 +293,23 @@ impl Options {
             ));
         }
         found
+    }
+
+    /// The options that are given without one that they need, each with what to do.
+    pub(crate) fn without_effect(&self) -> Vec<String> {
+        let called = |name: &&str| self.called(name);
+        let is_given = |row: &OptionRow| {
+            let default: Option<OsString> = row.default_of(self.way).map(OsString::from);
+            self.field(row).texts() != Vec::from_iter(default)
+        };
+        let is_there = |name: &&str| row(name).is_some_and(|row| !self.field(row).texts().is_empty());
+        ROWS.iter()
+            .filter(|row| !row.needs.is_empty() && is_given(row) && !row.needs.iter().any(|name| is_there(name)))
+            .map(|row| {
+                let needs: Vec<String> = row.needs.iter().map(called).collect();
+                format!("{} has no effect without {}: give it too", self.called(row.name), needs.join(" or "))
+            })
+            .collect()
     }
 
     /// Name of an option in messages to the one who asks.

@@ -43,11 +43,22 @@ impl Bench {
         Self::of(setup, ModuleCode::Ptx(text))
     }
 
-    /// A device of `setup` with a module of either form loaded.
+    /// A device of `setup` with a module of either form loaded, whose launches all begin without code in the caches: one
+    /// on an SM that kept it would not be compared with one on another.
     ///
     /// # Errors
     /// Errors of the device.
     pub fn of(setup: &Setup, code: ModuleCode<'_>) -> Result<Self, DeviceError> {
+        let mut setup = setup.clone();
+        setup.gpu.launch.keeps_code = setup.gpu.launch.keeps_code.map(|_| false);
+        Self::with_kept_code(&setup, code)
+    }
+
+    /// As [`Bench::of`], but launches find the code that the GPU keeps from those before.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn with_kept_code(setup: &Setup, code: ModuleCode<'_>) -> Result<Self, DeviceError> {
         let mut device = SimulatedDevice::new(setup)?;
         let module = device.load_module(&ModuleSource { name: "microbenchmark", code })?;
         // Of PTX few enough for a full CTA on every GPU; machine code says how many it has.

@@ -40,13 +40,17 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    fn bench(&self, setup: &Setup, kernel: &str) -> Result<Bench, DeviceError> {
-        if setup.code == Form::Ptx {
-            return Bench::of(setup, ModuleCode::Ptx(&self.kernels[kernel].ptx));
+    fn code(&self, kernel: &str) -> Result<ModuleCode<'_>, DeviceError> {
+        if self.setup.code == Form::Ptx {
+            return Ok(ModuleCode::Ptx(&self.kernels[kernel].ptx));
         }
-        let cubin = binaries::cubins(setup.gpu.sm_version).and_then(|cubins| cubins.get(kernel));
+        let cubin = binaries::cubins(self.setup.gpu.sm_version).and_then(|cubins| cubins.get(kernel));
         let cubin = cubin.ok_or_else(|| DeviceError::Other(format!("there is no machine code of {kernel}")))?;
-        Bench::of(setup, ModuleCode::Binary(cubin))
+        Ok(ModuleCode::Binary(cubin))
+    }
+
+    fn bench(&self, setup: &Setup, kernel: &str) -> Result<Bench, DeviceError> {
+        Bench::of(setup, self.code(kernel)?)
     }
 
     /// Cycles of each line: of `long` less of `short`, each the difference of two numbers of trips.
@@ -194,7 +198,7 @@ impl Runner<'_> {
     }
 
     fn launch(&self, kernel: &str, ctas: u32, threads: u32) -> Result<f64, DeviceError> {
-        let mut bench = self.bench(self.setup, kernel)?;
+        let mut bench = Bench::with_kept_code(self.setup, self.code(kernel)?)?;
         let data = bench.zeroes(1 << 17, 0)?.address;
         let work = Work { ctas, threads, data, cta_stride: 4096, ..Work::default() };
         bench.run_entry("bench", work)?;
