@@ -34,7 +34,7 @@ pub use choices::*;
 pub use error::{ConfigError, Problem, Spot};
 pub use import::{Import, OptionReport, Outcome, import_accelsim};
 pub use model::*;
-pub use raw::Raw;
+pub use raw::{Raw, unknown as unknown_key};
 pub use write::to_toml;
 
 use std::path::Path;

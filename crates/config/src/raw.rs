@@ -415,9 +415,11 @@ fn file_of(name: &str) -> String {
     format!("gpus/{name}.toml")
 }
 
-fn unknown(path: &str) -> Problem {
+/// What is wrong with `path`, which is not a key: the probable one, or where they are listed.
+pub fn unknown(path: &str) -> Problem {
     let paths: Vec<String> = schema::paths().map(|(p, _)| p).collect();
     let problem = Problem::new(path, "is not a key of a GPU description");
+    let path = &within(path, &paths);
     if let Some(cache) = cache_of_capacity(path) {
         let parts = ["sets", "ways", "line_bytes"].map(|part| format!("`{cache}.{part}`")).join(" x ");
         return problem.hint(format!("a cache has {parts} bytes: set one of these"));
@@ -432,6 +434,17 @@ fn unknown(path: &str) -> Problem {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
         None => problem.hint(lists(path)),
     }
+}
+
+/// `path` with the tables around its first one, if these were left out: `sm.l1d.size` of `l1d.size`.
+fn within(path: &str, paths: &[String]) -> String {
+    let Some((table, _)) = path.split_once('.') else { return path.to_owned() };
+    let (is_there, inner) = (format!("{table}."), format!(".{table}."));
+    let around = |p: &String| p.find(&inner).map(|at| p[..=at].to_owned());
+    let mut tables = paths.iter().filter_map(around);
+    let first = tables.next().filter(|_| !paths.iter().any(|p| p.starts_with(&is_there)));
+    let only = first.filter(|first| tables.all(|other| other == *first));
+    only.unwrap_or_default() + path
 }
 
 /// Where the keys of the table of `path` are listed, or all.

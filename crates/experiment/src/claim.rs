@@ -233,10 +233,20 @@ impl Claim {
             Some(row) => vec![of.workloads.iter().position(|name| name == row)?],
             None => (0..of.workloads.len()).collect(),
         };
+        if matches!(self.take, Take::Least | Take::Most) {
+            return Some((None, self.extreme(of, figure, &rows, column)?));
+        }
         let ours = |one: &Comparison| self.taken(one, figure, &rows, column);
         let (first, counted) = ours(of)?;
         let spread = of.over_repeats(|one| Some(ours(one)?.0));
         Some((None, value(first, spread, counted)))
+    }
+
+    /// The least or greatest figure of a row.
+    fn extreme(&self, of: &Comparison, figure: Figure, rows: &[usize], column: usize) -> Option<Ours> {
+        let one = |&row: &usize| Some(value(figure(of, row, column)?, of.spread(figure, row, column), 1));
+        let found: Vec<Ours> = rows.iter().filter_map(one).collect();
+        surest(&found, if self.take == Take::Least { 1.0 } else { -1.0 })
     }
 
     /// The reduced figure, and the number of rows that have one.
@@ -248,8 +258,7 @@ impl Claim {
         let taken = match self.take {
             Take::GeometricMean => geometric_mean(&values)?,
             Take::ArithmeticMean => arithmetic_mean(&values)?,
-            Take::Least => values.iter().copied().reduce(f64::min)?,
-            Take::Most => values.iter().copied().reduce(f64::max)?,
+            Take::Least | Take::Most => return None,
             Take::ShareBelow1 if values.is_empty() => return None,
             Take::ShareBelow1 => values.iter().filter(|value| **value < 1.0).count() as f64 / values.len() as f64,
             Take::Correlation => {
@@ -264,6 +273,13 @@ impl Claim {
 /// The mean of the repeats if there are any, else the value of the only run.
 fn value(one: f64, spread: Option<Spread>, rows: usize) -> Ours {
     spread.map_or((one, None, rows), |spread| (spread.mean, Some(spread.half), rows))
+}
+
+/// The row that is least (`sign` 1) or greatest (-1) beyond its own chance, which another row's does not widen.
+fn surest(rows: &[Ours], sign: f64) -> Option<Ours> {
+    let end = |(ours, half, _): &Ours| sign * ours + half.unwrap_or(0.0);
+    let (ours, half, _) = *rows.iter().min_by(|a, b| end(a).total_cmp(&end(b)))?;
+    Some((ours, half, rows.len()))
 }
 
 fn verdict(bound: Bound, neutral: Option<f64>, ours: f64, half: f64) -> Verdict {
@@ -317,6 +333,15 @@ mod tests {
             [10.0, 15.0].map(|area| verdict(Bound::Value(20.0), None, area, 0.0)),
             [Verdict::Not, Verdict::Holds]
         );
+    }
+
+    #[test]
+    fn a_row_s_chance_is_its_own() {
+        let rows = [(0.943, Some(0.087), 1), (0.987, Some(0.010), 1), (1.2, Some(0.001), 1)];
+        assert_eq!(surest(&rows, 1.0), Some((0.987, Some(0.010), 3)));
+        assert_eq!(surest(&rows, -1.0), Some((1.2, Some(0.001), 3)));
+        assert_eq!(surest(&[(0.5, None, 1), (0.4, None, 1)], 1.0), Some((0.4, None, 2)));
+        assert_eq!(surest(&[], 1.0), None);
     }
 
     #[test]

@@ -149,3 +149,19 @@ fn every_bundled_experiment_can_be_made_at_every_size_on_both_machines() {
     }
     assert!(count > 150, "{count}");
 }
+
+/// A claim that does not hold says what is known of the difference.
+#[test]
+fn what_does_not_hold_has_a_reason() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+    let mut rows = 0;
+    for page in std::fs::read_dir(folder).unwrap() {
+        let page = std::fs::read_to_string(page.unwrap().path()).unwrap();
+        for row in page.lines().filter(|row| row.ends_with("| no |") || row.ends_with("| same sign |")) {
+            let claim = row.split(" | ").nth(1).unwrap();
+            assert!(claim.contains(". "), "{row}: give the claim a `why`");
+            rows += 1;
+        }
+    }
+    assert!(rows > 40, "{rows}");
+}

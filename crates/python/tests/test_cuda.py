@@ -112,6 +112,17 @@ def test_without_nvrtc_the_message_says_what_to_install(monkeypatch):
         _cuda._library.cache_clear()
 
 
+@needs_nvrtc
+def test_a_text_of_one_line_is_not_a_path():
+    y = np.ones(32, np.float32)
+    text = "extern \"C\" __global__ void twice(float *y) { y[threadIdx.x] *= 2; }"
+    for source in [text, ww.cuda(text)]:
+        device = ww.Device()
+        device.module(source).twice[1, 32](y)
+        device.run()
+    assert np.array_equal(y, np.full(32, 4, np.float32))
+
+
 def test_a_source_that_cannot_be_read():
     with pytest.raises(ww.InputError, match="nosuch.cu.*cannot be read"):
         ww.launch("nosuch.cu", 1, 32)

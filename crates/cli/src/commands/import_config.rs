@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Make a GPU description from Accel-Sim's gpgpusim.config and trace.config
 ///
-/// Reports for each option whether it was understood, ignored or cannot be honoured, and why. Without --output, the description goes to standard output and the account of the options to standard error.
+/// Reports for each option whether it was understood, ignored or cannot be honoured, and why. Without --out, the description goes to standard output and the account of the options to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright import-config SM7_QV100/gpgpusim.config SM7_QV100/trace.config -o qv100.toml
@@ -21,9 +21,9 @@ pub struct Args {
     #[arg(value_name = "trace.config")]
     trace: Option<PathBuf>,
     /// File to write the description to
-    #[arg(short, long, value_name = "FILE.toml")]
-    output: Option<PathBuf>,
-    /// Name of the GPU in the description [default: the output file's name]
+    #[arg(short, long, visible_alias = "output", value_name = "FILE.toml")]
+    out: Option<PathBuf>,
+    /// Name of the GPU in the description [default: the file's name]
     #[arg(long)]
     name: Option<String>,
 }
@@ -35,17 +35,17 @@ pub fn run(args: &Args) -> Outcome {
     }
     interrupt::install()?;
     let inputs: Vec<PathBuf> = [Some(&args.gpgpusim), args.trace.as_ref()].into_iter().flatten().cloned().collect();
-    output::check(args.output.as_deref(), &inputs)?;
+    output::check(args.out.as_deref(), &inputs)?;
     let gpgpusim = read(&args.gpgpusim)?;
     let trace = args.trace.as_deref().map_or(Ok(String::new()), read)?;
     let mut import = import_accelsim(&gpgpusim, &trace)
         .map_err(|e| Failure::bad_input(format!("`{}` cannot be imported:\n{e}", args.gpgpusim.display())))?;
-    let stem = args.output.as_deref().and_then(Path::file_stem).map(|s| s.to_string_lossy().into_owned());
+    let stem = args.out.as_deref().and_then(Path::file_stem).map(|s| s.to_string_lossy().into_owned());
     if let Some(name) = args.name.clone().or(stem) {
         import.config.name = name;
     }
     let account = import::render(&import);
-    match &args.output {
+    match &args.out {
         Some(path) => {
             output::save(path, import.to_toml().as_bytes())?;
             output::print(&account)?;

@@ -291,8 +291,7 @@ fn picked_settings(pick: &[String]) -> Result<Vec<Setting>, Failure> {
         let matching =
             if matching.is_empty() { every.iter().filter(|s| is_meant(s)).cloned().collect() } else { matching };
         if matching.is_empty() {
-            let known: Vec<&str> = every.iter().map(|s| s.key.as_str()).collect();
-            return Err(Failure::unknown("setting", name, &known));
+            return Err(Failure::bad_input(config::unknown_key(name)));
         }
         for setting in matching {
             if found.iter().all(|known| known.key != setting.key) {

@@ -62,6 +62,11 @@ class Compiled:
     names: dict[str, str]
 
 
+def is_code(source: object) -> bool:
+    """Whether it is a text of code, not a path."""
+    return isinstance(source, str) and any(sign in source for sign in "\n{")
+
+
 def cuda(
     source: str | os.PathLike[str],
     *,
@@ -74,7 +79,7 @@ def cuda(
     Parameters
     ----------
     source
-        The text, or the path of a file as a `pathlib.Path` or a text without line breaks.
+        The text, or the path of a file as a `pathlib.Path` or a text without line breaks and braces.
     options
         Options of NVRTC, such as `-DN=4`, `-Iinclude` or `--std=c++20`. `--gpu-architecture` replaces the device's.
     names
@@ -87,7 +92,7 @@ def cuda(
 
     Kernels are found by their names in the source, if only one kernel has the name.
     """
-    if isinstance(source, str) and "\n" in source:
+    if is_code(source):
         return Cuda(source, tuple(options), tuple(names))
     path = os.fspath(source)
     try:

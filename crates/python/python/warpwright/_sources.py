@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 import numpy as np
 
 from . import _native
-from ._cuda import Cuda, cuda
+from ._cuda import Cuda, cuda, is_code
 
 if TYPE_CHECKING:
     from ._device import Array
@@ -91,7 +91,7 @@ def source_of(
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
         return Source("module", data) if data.startswith(_BINARY) else Source("module.ptx", _text(data))
-    if isinstance(source, os.PathLike) or isinstance(source, str) and "\n" not in source:
+    if isinstance(source, os.PathLike) or isinstance(source, str) and not is_code(source):
         if os.fspath(source).endswith(".cu"):
             return _compiled(cuda(source), device)
         return _file(os.fspath(source))
