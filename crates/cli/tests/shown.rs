@@ -150,7 +150,7 @@ fn the_readmes_commands_work() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let lines: Vec<&str> = blocks(&readme).concat();
     let commands: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("warpwright ")).collect();
-    assert!(commands.len() >= 3, "{commands:?}");
+    assert!(!commands.is_empty());
     for line in commands {
         let args: Vec<&str> = line.split_whitespace().collect();
         let ran = from(command(&args).current_dir(root()).output().unwrap());

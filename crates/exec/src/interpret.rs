@@ -359,16 +359,8 @@ fn operate_rarely(
             out.sleep_cycles = lanes(mask).map(|lane| column[lane]).max().unwrap_or(0);
         }
         Op::Trap if mask != 0 => return Err(Trap::stop(FaultKind::Trap, "the kernel executed `trap`", mask)),
-        Op::ReadFirst(d, s) if mask != 0 => {
-            let value = file.column(*s)[mask.trailing_zeros() as usize];
-            // A uniform register is the group's, whatever lanes the guard selects.
-            file.mask = active;
-            file.write(*d, &[value; WARP_LANES]);
-        }
-        Op::AnyLane(d, s) if mask != 0 => {
-            let holds = if file.pred(*s) & mask != 0 { !0 } else { 0 };
-            file.write_pred(*d, holds);
-        }
+        Op::ReadFirst(d, s) if mask != 0 => shuffle::read_first(&mut file, *d, *s, active),
+        Op::AnyLane(d, s) if mask != 0 => shuffle::any_lane(&mut file, *d, *s),
         Op::ClusterBarrier(ClusterBarrier::Arrive) => {
             spaces.device.note_change();
             warp.at_cluster |= mask;

@@ -1,4 +1,5 @@
-//! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect`.
+//! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect`, values of
+//! uniform registers.
 
 use crate::lanes::{Column, Lanes, Pred, Reg};
 use crate::operand::Destination;
@@ -143,6 +144,20 @@ pub(crate) fn elect(file: &mut Lanes<'_>, d: Option<Reg>, p: Pred, members: Reg)
         }
         file.write_pred(p, leader);
     });
+}
+
+/// Writes the value that the lowest executing lane has to all of `active`: a uniform register is the group's, whatever
+/// lanes the guard selects.
+pub(crate) fn read_first(file: &mut Lanes<'_>, d: Reg, s: Reg, active: LaneMask) {
+    let value = file.column(s)[file.mask.trailing_zeros() as usize];
+    file.mask = active;
+    file.write(d, &[value; WARP_LANES]);
+}
+
+/// Writes whether the predicate holds in an executing lane.
+pub(crate) fn any_lane(file: &mut Lanes<'_>, d: Pred, s: Pred) {
+    let holds = if file.pred(s) & file.mask != 0 { !0 } else { 0 };
+    file.write_pred(d, holds);
 }
 
 /// The operation of `redux`.

@@ -8,3 +8,4 @@ mod imports;
 mod links;
 mod oldest_rust;
 mod persist;
+mod sizes;

@@ -263,49 +263,49 @@ fn given_gpus(options: &Options) -> Option<Vec<PathBuf>> {
     (!all.is_empty()).then(|| all.into_iter().map(|gpu| gpu.0).collect())
 }
 
-/// The combinations on these GPUs, each with its machine, which run these versions.
-fn machines(options: &Options, gpus: &[PathBuf], versions: &[Version]) -> Result<Vec<(Column, Setup)>, BadRequest> {
-    distinct(&options.called("gpu"), gpus)?;
-    let (of_cores, rest): (Vec<&Vary>, Vec<&Vary>) = options.vary.iter().partition(|v| v.key.starts_with(CORES.prefix));
-    let (of_schedulers, of_gpus): (Vec<&Vary>, Vec<&Vary>) =
-        rest.iter().partition(|v| v.key.starts_with(SCHEDULERS.prefix));
+/// The cores to compare on `gpus`, whose descriptions `common` changes: the options' names, each with every combination
+/// of the parameters that `given` varies. An empty name is the GPU description's own core, which `machine` puts in.
+fn cores_of(
+    options: &Options,
+    gpus: &[PathBuf],
+    common: &[String],
+    given: &[&Vary],
+) -> Result<Vec<String>, BadRequest> {
     // One that runs PTX only would make the others run as PTX too.
     let is_ptx = *options.code == crate::values::Code::Ptx;
     let is_meant = |core: &&str| lab::is_timed(core) && (is_ptx || !lab::needs_ptx(core));
     let all: Vec<&str> = names(lab::cores()).into_iter().filter(is_meant).collect();
-    let given: Vec<String> = options.core.iter().map(|Core(name)| name.clone()).collect();
-    distinct(&options.called("core"), &given)?;
-    let mut cores = expanded(&given, &all, |core| core.as_ref(), |name| name.to_owned());
-    let common: Vec<String> = options.set.iter().map(|set| set.0.clone()).collect();
+    let named: Vec<String> = options.core.iter().map(|Core(name)| name.clone()).collect();
+    distinct(&options.called("core"), &named)?;
+    let mut cores = expanded(&named, &all, |core| core.as_ref(), |name| name.to_owned());
     // Without a choice, what is varied is a parameter of the descriptions' core, if all have the same.
-    if cores.is_empty() && !of_cores.is_empty() {
-        let described = |gpu: &PathBuf| Ok(gpu::load(gpu, &common)?.usual_core().to_owned());
+    if cores.is_empty() && !given.is_empty() {
+        let described = |gpu: &PathBuf| Ok(gpu::load(gpu, common)?.usual_core().to_owned());
         let described = gpus.iter().map(described).collect::<Result<BTreeSet<String>, BadRequest>>()?;
         if described.len() == 1 {
             cores.extend(described);
         }
     }
-    cores = CORES.varied(options, &cores, &of_cores)?;
-    let with_over = |names: &mut Vec<String>, over: &String| {
-        if !names.contains(over) {
-            names.insert(0, over.clone());
-        }
-    };
+    cores = CORES.varied(options, &cores, given)?;
     if let Some(Over::Core(over)) = &options.over {
         // Designs are compared over the same stages. Without a choice, the design in order on the baseline's stages is.
         if cores.is_empty() {
             cores.push(lab::in_order_on_stages_of(over).to_owned());
         }
-        with_over(&mut cores, over);
+        put_first(&mut cores, over);
     }
-    // Without a choice, the GPU description's own core, which `machine` puts in.
     if cores.is_empty() {
         cores.push(String::new());
     }
-    let given: Vec<String> = options.scheduler.iter().map(|Scheduler(name)| name.clone()).collect();
-    distinct(&options.called("scheduler"), &given)?;
-    let schedulers = expanded(&given, &names(lab::schedulers()), |one| one.as_ref(), |name| name.to_owned());
-    let mut schedulers = SCHEDULERS.varied(options, &schedulers, &of_schedulers)?;
+    Ok(cores)
+}
+
+/// The same of warp schedulers; `None` is the GPU description's own.
+fn schedulers_of(options: &Options, given: &[&Vary]) -> Result<Vec<Option<String>>, BadRequest> {
+    let named: Vec<String> = options.scheduler.iter().map(|Scheduler(name)| name.clone()).collect();
+    distinct(&options.called("scheduler"), &named)?;
+    let schedulers = expanded(&named, &names(lab::schedulers()), |one| one.as_ref(), |name| name.to_owned());
+    let mut schedulers = SCHEDULERS.varied(options, &schedulers, given)?;
     if let Some(Over::Scheduler(over)) = &options.over {
         if schedulers.is_empty() {
             let (option, scheduler) = (options.called("over"), options.called("scheduler"));
@@ -313,11 +313,27 @@ fn machines(options: &Options, gpus: &[PathBuf], versions: &[Version]) -> Result
                 "{option} {over}: {scheduler} names no scheduler that is compared with it"
             )));
         }
-        with_over(&mut schedulers, over);
+        put_first(&mut schedulers, over);
     }
-    // Without a choice, the GPU description's own scheduler.
-    let schedulers: Vec<Option<String>> =
-        if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() };
+    Ok(if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() })
+}
+
+/// `names` with `over` among them, first if they lack it.
+fn put_first(names: &mut Vec<String>, over: &String) {
+    if !names.contains(over) {
+        names.insert(0, over.clone());
+    }
+}
+
+/// The combinations on these GPUs, each with its machine, which run these versions.
+fn machines(options: &Options, gpus: &[PathBuf], versions: &[Version]) -> Result<Vec<(Column, Setup)>, BadRequest> {
+    distinct(&options.called("gpu"), gpus)?;
+    let (of_cores, rest): (Vec<&Vary>, Vec<&Vary>) = options.vary.iter().partition(|v| v.key.starts_with(CORES.prefix));
+    let (of_schedulers, of_gpus): (Vec<&Vary>, Vec<&Vary>) =
+        rest.iter().partition(|v| v.key.starts_with(SCHEDULERS.prefix));
+    let common: Vec<String> = options.set.iter().map(|set| set.0.clone()).collect();
+    let cores = cores_of(options, gpus, &common, &of_cores)?;
+    let schedulers = schedulers_of(options, &of_schedulers)?;
     let (varied, choices) = (combinations(options, &of_gpus)?, gpu::choices(options));
     let parts = [gpus.len(), cores.len(), schedulers.len(), varied.len(), choices.len(), versions.len()];
     check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;

@@ -228,6 +228,15 @@ fn agreement(description: &str) -> Value {
 
 /// `validate hardware`.
 pub fn hardware() -> Value {
+    json!({ "anyOf": [beside_a_gpu(), of_own_table()] })
+}
+
+fn agreement_with_gpu() -> Value {
+    agreement("Agreement with the GPU.")
+}
+
+/// The applications whose cycles on a GPU are part of the product.
+fn beside_a_gpu() -> Value {
     let row = object(
         "A run.",
         [
@@ -249,16 +258,15 @@ pub fn hardware() -> Value {
             ("cause", nullable(text("Why ours is an outlier."))),
         ],
     );
-    let agreement = || agreement("Agreement with the GPU.");
     let share = || {
         object(
             "A suite, or all applications.",
             [
                 ("suite", text("Name.")),
-                ("ours", agreement()),
-                ("accelsim", agreement()),
-                ("ours_of_kernels", agreement()),
-                ("accelsim_of_kernels", agreement()),
+                ("ours", agreement_with_gpu()),
+                ("accelsim", agreement_with_gpu()),
+                ("ours_of_kernels", agreement_with_gpu()),
+                ("accelsim_of_kernels", agreement_with_gpu()),
             ],
         )
     };
@@ -282,7 +290,7 @@ pub fn hardware() -> Value {
             ("older", list("Of these, runs with other cycles than the table has.", &older)),
         ],
     );
-    let of_a_gpu = object(
+    object(
         "Applications beside a GPU.",
         [
             ("schema", version()),
@@ -322,7 +330,11 @@ pub fn hardware() -> Value {
             ("left_out", list("Runs without a figure of ours.", &left_out)),
             ("rerun", nullable(rerun)),
         ],
-    );
+    )
+}
+
+/// A table of the user's.
+fn of_own_table() -> Value {
     let row = object(
         "A kernel of a run.",
         [
@@ -343,7 +355,7 @@ pub fn hardware() -> Value {
     let share = || {
         object(
             "A suite, or all rows.",
-            [("suite", text("Name.")), ("ours", agreement()), ("ours_of_kernels", agreement())],
+            [("suite", text("Name.")), ("ours", agreement_with_gpu()), ("ours_of_kernels", agreement_with_gpu())],
         )
     };
     let not_compared = object(
@@ -355,7 +367,7 @@ pub fn hardware() -> Value {
             ("reason", text("Why.")),
         ],
     );
-    let of_own = object(
+    object(
         "With --measured: the table beside ours.",
         [
             ("schema", version()),
@@ -366,6 +378,5 @@ pub fn hardware() -> Value {
             ("all", share()),
             ("not_compared", list("Rows without figures of ours.", &not_compared)),
         ],
-    );
-    json!({ "anyOf": [of_a_gpu, of_own] })
+    )
 }

@@ -264,10 +264,9 @@ impl SassInst {
     /// The operand that a slot describes.
     pub fn operand(&self, what: What) -> SassOperand {
         match what {
-            What::Reg(lo) => SassOperand::Register(Register::general(self.get(lo, 8) as u8)),
+            What::Reg(lo) => SassOperand::Register(self.general(lo)),
             What::Reused(lo, reuse) => {
-                let register = Register::general(self.get(lo, 8) as u8);
-                SassOperand::Register(Register { reuse: self.reuses(reuse), ..register })
+                SassOperand::Register(Register { reuse: self.reuses(reuse), ..self.general(lo) })
             }
             What::Shaped(lo, style, field, names, reuse) => {
                 let SassOperand::Register(register) = self.register(lo, reuse, style) else { unreachable!() };
@@ -294,10 +293,10 @@ impl SassInst {
                     transposed: [of_a && self.bit(61), self.bit(62)],
                 })
             }
-            What::UReg(lo) => SassOperand::Register(Register::uniform(self.get(lo, 6) as u8)),
+            What::UReg(lo) => SassOperand::Register(self.uniform(lo)),
             What::URegInvert(lo, invert) => {
                 let sign = Sign { invert: self.bit(invert), ..Sign::default() };
-                SassOperand::Register(Register { sign, ..Register::uniform(self.get(lo, 6) as u8) })
+                SassOperand::Register(Register { sign, ..self.uniform(lo) })
             }
             What::A(style) => self.register(24, 122, style),
             What::SwappedB(style) => match (self.operand(What::B(style)), self.bit(86)) {
@@ -321,22 +320,18 @@ impl SassInst {
             What::Imm(field) => hex(field.get(self.word), field.get(self.word) as i64),
             What::SImm(field) => hex(field.get(self.word), sign_extend(field, self.word)),
             What::Target(field) => SassOperand::Target(self.target(field)),
-            What::TargetAbsolute(field) => SassOperand::Target(sign_extend(field, self.word).wrapping_mul(4)),
+            What::TargetAbsolute(field) => SassOperand::Target(self.distance(field)),
             What::Indirect(lo, field) => {
-                let register = Register::general(self.get(lo, 8) as u8);
-                SassOperand::Indirect { register, target: self.target(field) }
+                SassOperand::Indirect { register: self.general(lo), target: self.target(field) }
             }
             What::IndirectAbsolute(lo, field) => {
-                let register = Register::general(self.get(lo, 8) as u8);
-                SassOperand::Indirect { register, target: sign_extend(field, self.word).wrapping_mul(4) }
+                SassOperand::Indirect { register: self.general(lo), target: self.distance(field) }
             }
             What::IndirectUniform(lo, field) => {
-                let register = Register::uniform(self.get(lo, 6) as u8);
-                SassOperand::Indirect { register, target: self.target(field) }
+                SassOperand::Indirect { register: self.uniform(lo), target: self.target(field) }
             }
             What::IndirectUniformAbsolute(lo, field) => {
-                let register = Register::uniform(self.get(lo, 6) as u8);
-                SassOperand::Indirect { register, target: sign_extend(field, self.word).wrapping_mul(4) }
+                SassOperand::Indirect { register: self.uniform(lo), target: self.distance(field) }
             }
             What::ConstLoad => SassOperand::Constant(self.constant_load()),
             What::ConstUniform => {
@@ -345,7 +340,7 @@ impl SassInst {
             }
             What::ConstUniformIndexed => {
                 let offset = sign_extend(bits(38, 16), self.word) as i32;
-                let index = Some(Register::uniform(self.get(24, 6) as u8));
+                let index = Some(self.uniform(24));
                 SassOperand::Constant(Constant { bindless: None, index, offset, ..self.constant(Sign::default(), "") })
             }
             What::Address(address) => SassOperand::Memory(self.memory(address)),
@@ -368,10 +363,24 @@ impl SassInst {
         }
     }
 
-    /// Distances are words of four bytes, counted from the next instruction.
+    /// The general register whose number begins at bit `lo`.
+    fn general(&self, lo: u8) -> Register {
+        Register::general(self.get(lo, 8) as u8)
+    }
+
+    /// The uniform register whose number begins at bit `lo`.
+    fn uniform(&self, lo: u8) -> Register {
+        Register::uniform(self.get(lo, 6) as u8)
+    }
+
+    /// A number of words of four bytes, in bytes.
+    fn distance(&self, field: Field) -> i64 {
+        sign_extend(field, self.word).wrapping_mul(4)
+    }
+
+    /// The address at a distance from the next instruction.
     fn target(&self, field: Field) -> i64 {
-        let next = self.address.wrapping_add(INSTRUCTION_BYTES) as i64;
-        next.wrapping_add(sign_extend(field, self.word).wrapping_mul(4))
+        (self.address.wrapping_add(INSTRUCTION_BYTES) as i64).wrapping_add(self.distance(field))
     }
 
     fn predicate(&self, lo: u8, not: u8, uniform: bool) -> SassOperand {
@@ -426,10 +435,9 @@ impl SassInst {
     fn register(&self, lo: u8, reuse: u8, style: Style) -> SassOperand {
         let (sign, suffix) = (self.sign(lo, style), self.halves(lo, style));
         if self.row.uniform {
-            return SassOperand::Register(Register { sign, suffix, ..Register::uniform(self.get(lo, 6) as u8) });
+            return SassOperand::Register(Register { sign, suffix, ..self.uniform(lo) });
         }
-        let register = Register::general(self.get(lo, 8) as u8);
-        SassOperand::Register(Register { sign, suffix, reuse: self.reuses(reuse), ..register })
+        SassOperand::Register(Register { sign, suffix, reuse: self.reuses(reuse), ..self.general(lo) })
     }
 
     /// The source at bit 32, according to the form.
@@ -440,7 +448,7 @@ impl SassInst {
             2 | 4 if style == Style::Bytes && self.bit(74) => immediate(self.get(32, 32) as u32, Style::Signed),
             2 | 4 => immediate(self.get(32, 32) as u32, style),
             3 | 5 => SassOperand::Constant(self.constant(sign, suffix)),
-            6 | 7 => SassOperand::Register(Register { sign, suffix, ..Register::uniform(self.get(32, 6) as u8) }),
+            6 | 7 => SassOperand::Register(Register { sign, suffix, ..self.uniform(32) }),
             _ => self.register(32, 123, style),
         }
     }

@@ -1,21 +1,40 @@
-//! The operations of machine code.
+//! The operations of machine code, by family.
 
 macro_rules! ops {
-    ($($variant:ident $name:literal,)*) => {
+    ($($(#[$doc:meta])* $family:ident $members:ident { $($variant:ident $name:literal,)* })*) => {
         /// An operation: the mnemonic without its modifiers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum SassOp {
-            $(#[doc = concat!("`", $name, "`")] $variant,)*
+            $($(#[doc = concat!("`", $name, "`")] $variant,)*)*
         }
+
+        /// An operation within its family.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Family {
+            $($(#[$doc])* $family($members),)*
+        }
+
+        $($(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $members {
+            $(#[doc = concat!("`", $name, "`")] $variant,)*
+        })*
 
         impl SassOp {
             /// All operations, in the order of this list.
-        pub const ALL: &[SassOp] = &[$(SassOp::$variant,)*];
+            pub const ALL: &[SassOp] = &[$($(SassOp::$variant,)*)*];
 
             /// The mnemonic.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(SassOp::$variant => $name,)*
+                    $($(SassOp::$variant => $name,)*)*
+                }
+            }
+
+            /// The operation within its family.
+            pub const fn family(self) -> Family {
+                match self {
+                    $($(SassOp::$variant => Family::$family($members::$variant),)*)*
                 }
             }
         }
@@ -23,29 +42,77 @@ macro_rules! ops {
 }
 
 ops! {
-    AcqBulk "ACQBULK", Atom "ATOM", AtomG "ATOMG", AtomGCas "ATOMG", AtomCas "ATOM", AtomS "ATOMS", AtomSCas "ATOMS",
-    AtomSPopcInc "ATOMS.POPC.INC", ArriveS "ARRIVES.LDGSTSBAR.64", AtomSArrive "ATOMS.ARRIVE.64",
-    B2R "B2R.RESULT", BGmma "BGMMA", BMma "BMMA", Bpt "BPT", Bar "BAR", BMov "BMOV.32", BMovToBarrier "BMOV.32", BMsk "BMSK", Bra "BRA", Break "BREAK", Brev "BREV", Brx "BRX", BrxU "BRXU",
-    BSsy "BSSY", BSync "BSYNC", Call "CALL", Cctl "CCTL", CgaErrBar "CGAERRBAR", Cs2R "CS2R",
-    DAdd "DADD", DepBar "DEPBAR", DFma "DFMA", DMma "DMMA", DMul "DMUL", DSetP "DSETP", Elect "ELECT",
-    EndCollective "ENDCOLLECTIVE", ErrBar "ERRBAR", Exit "EXIT",
-    FenceViewAsync "FENCE.VIEW.ASYNC",
-    F2F "F2F", F2Fp "F2FP", F2FpMerge "F2FP", F2FpBytes "F2FP", F2FpHalves "F2FP", F2FpBytesOfHalves "F2FP", F2I "F2I", F2Ip "F2IP", FAdd "FADD", FChk "FCHK", FFma "FFMA", Flo "FLO", FMnMx "FMNMX",
-    FMul "FMUL", FRnd "FRND", FSel "FSEL", FSet "FSET.BF", FSetP "FSETP",
-    HAdd2 "HADD2", HAdd2Bf16 "HADD2.BF16_V2", HMul2Bf16 "HMUL2.BF16_V2", HFma2Bf16 "HFMA2.BF16_V2", HMnMx2Bf16 "HMNMX2.BF16_V2", HFma2 "HFMA2", HFma2Mma "HFMA2.MMA", HGmma "HGMMA", HFma2MmaBf16 "HFMA2.MMA.BF16_V2", HMma "HMMA", HMmaStep "HMMA", HMnMx2 "HMNMX2", HMul2 "HMUL2", HSet2 "HSET2", HSet2Bf16 "HSET2.BF16_V2", HSetP2 "HSETP2", HSetP2Bf16 "HSETP2.BF16_V2",
-    I2F "I2F", I2Fp "I2FP", I2I "I2I", I2Ip "I2IP", IAbs "IABS", IAdd3 "IADD3", Idp "IDP.4A", IGmma "IGMMA", Idp2 "IDP.2A", IMad "IMAD", IMadHi "IMAD.HI",
-    IMadWide "IMAD.WIDE", IMma "IMMA", IMnMx "IMNMX", ISetP "ISETP",
-    Kill "KILL",
-    Ld "LD", LdC "LDC", LdG "LDG", LdGDepBar "LDGDEPBAR", LdGSts "LDGSTS", LdL "LDL", LdS "LDS", LdSm "LDSM",
-    Lea "LEA", Lepc "LEPC", Lop3 "LOP3.LUT", Match "MATCH", MemBar "MEMBAR", Mov "MOV", MovM "MOVM", MuFu "MUFU",
-    NanoSleep "NANOSLEEP", Nop "NOP", P2R "P2R", PLop3 "PLOP3.LUT", PLop3Sign "PLOP3.LUT", PmTrig "PMTRIG", PopC "POPC", PreExit "PREEXIT", Prmt "PRMT",
-    QGmma "QGMMA", QMma "QMMA", QSpc "QSPC", R2P "R2P", R2Ur "R2UR", Red "RED", RedG "REDG", RedAs "REDAS", Redux "REDUX", Ret "RET", S2R "S2R", S2Ur "S2UR",
-    Sel "SEL", Sgxt "SGXT", Shf "SHF", Shfl "SHFL", St "ST", StAs "STAS", StG "STG", StL "STL", StS "STS", StSm "STSM", SuLd "SULD.D", SuSt "SUST.D", Tex "TEX", Tld "TLD", Tld4 "TLD4", Txq "TXQ",
-    UBMsk "UBMSK", UCgaBarArv "UCGABAR_ARV", UCgaBarWait "UCGABAR_WAIT", USetMaxReg "USETMAXREG", UBrev "UBREV", UFlo "UFLO", UIAdd3 "UIADD3", UIAdd364 "UIADD3.64", UIMad "UIMAD", UIMadHi "UIMAD.HI", UIMadWide "UIMAD.WIDE",
-    UISetP "UISETP", ULdC "ULDC", ULea "ULEA", ULop3 "ULOP3.LUT", UMov "UMOV", UP2Ur "UP2UR", UPLop3 "UPLOP3.LUT", UPLop3Sign "UPLOP3.LUT", UPopC "UPOPC",
-    UPrmt "UPRMT", UR2Up "UR2UP", USel "USEL", USgxt "USGXT", USHf "USHF", VAbsDiff "VABSDIFF", VAbsDiff4 "VABSDIFF4", VHMnMx "VHMNMX", VIAdd "VIADD", VIAddMnMx "VIADDMNMX", VIMnMx "VIMNMX", VIMnMx3 "VIMNMX3", Vote "VOTE", VoteU "VOTEU",
-    SyncsArrive "SYNCS.ARRIVE.TRANS64", SyncsCctl "SYNCS.CCTL.IV", SyncsExch "SYNCS.EXCH.64", SyncsPhaseChk "SYNCS.PHASECHK.TRANS64",
-    UBlkCp "UBLKCP", UBlkPf "UBLKPF", UBlkRed "UBLKRED", UTmaCctl "UTMACCTL", UTmaCmdFlush "UTMACMDFLUSH", UTmaLdG "UTMALDG",
-    UTmaPf "UTMAPF", UTmaRedG "UTMAREDG", UTmaStG "UTMASTG",
-    WarpGroup "WARPGROUP", WarpSync "WARPSYNC", WarpSyncAll "WARPSYNC", Yield "YIELD",
+    /// Integers, also in uniform registers.
+    Integer IntegerOp {
+        IAdd3 "IADD3", UIAdd3 "UIADD3", UIAdd364 "UIADD3.64", VIAdd "VIADD", Lea "LEA", ULea "ULEA", IMad "IMAD",
+        UIMad "UIMAD", IMadWide "IMAD.WIDE", UIMadWide "UIMAD.WIDE", IMadHi "IMAD.HI", UIMadHi "UIMAD.HI",
+        Idp "IDP.4A", Idp2 "IDP.2A", ISetP "ISETP", UISetP "UISETP", IMnMx "IMNMX", VIMnMx "VIMNMX",
+        VIMnMx3 "VIMNMX3", VIAddMnMx "VIADDMNMX", IAbs "IABS", PopC "POPC", UPopC "UPOPC", Brev "BREV", UBrev "UBREV",
+        Shf "SHF", USHf "USHF", Sgxt "SGXT", USgxt "USGXT", BMsk "BMSK", UBMsk "UBMSK", Flo "FLO", UFlo "UFLO",
+        VAbsDiff "VABSDIFF", VAbsDiff4 "VABSDIFF4", I2I "I2I",
+    }
+
+    /// Moves, selection and logic of registers and predicates.
+    Move MoveOp {
+        Mov "MOV", UMov "UMOV", Sel "SEL", USel "USEL", Lop3 "LOP3.LUT", ULop3 "ULOP3.LUT", PLop3 "PLOP3.LUT",
+        UPLop3 "UPLOP3.LUT", PLop3Sign "PLOP3.LUT", UPLop3Sign "UPLOP3.LUT", Prmt "PRMT", UPrmt "UPRMT", P2R "P2R",
+        UP2Ur "UP2UR", R2P "R2P", UR2Up "UR2UP", S2R "S2R", Cs2R "CS2R", S2Ur "S2UR", ULdC "ULDC",
+    }
+
+    /// Memory, atomics and the copy engine.
+    Memory MemoryOp {
+        LdG "LDG", LdS "LDS", LdL "LDL", Ld "LD", StG "STG", StS "STS", StL "STL", St "ST", LdC "LDC", AtomG "ATOMG",
+        AtomGCas "ATOMG", Atom "ATOM", AtomCas "ATOM", Red "RED", RedG "REDG", AtomS "ATOMS", AtomSCas "ATOMS",
+        AtomSPopcInc "ATOMS.POPC.INC", ArriveS "ARRIVES.LDGSTSBAR.64", AtomSArrive "ATOMS.ARRIVE.64", LdGSts "LDGSTS",
+        StAs "STAS", RedAs "REDAS", SyncsExch "SYNCS.EXCH.64", SyncsArrive "SYNCS.ARRIVE.TRANS64",
+        SyncsPhaseChk "SYNCS.PHASECHK.TRANS64", UBlkCp "UBLKCP", UBlkRed "UBLKRED", UBlkPf "UBLKPF",
+        UTmaLdG "UTMALDG", UTmaStG "UTMASTG", UTmaRedG "UTMAREDG", UTmaPf "UTMAPF", UTmaCctl "UTMACCTL", QSpc "QSPC",
+    }
+
+    /// Floating point of 32 and 64 bits.
+    Float FloatOp {
+        FAdd "FADD", FMul "FMUL", FFma "FFMA", FMnMx "FMNMX", FSel "FSEL", FSet "FSET.BF", FSetP "FSETP", FChk "FCHK",
+        MuFu "MUFU", DAdd "DADD", DMul "DMUL", DFma "DFMA", DSetP "DSETP",
+    }
+
+    /// Control flow, barriers and waits.
+    Control ControlOp {
+        Bra "BRA", Call "CALL", Brx "BRX", BrxU "BRXU", Ret "RET", Lepc "LEPC", Exit "EXIT", Kill "KILL", BSsy "BSSY",
+        BSync "BSYNC", Break "BREAK", BMov "BMOV.32", BMovToBarrier "BMOV.32", Yield "YIELD", WarpSync "WARPSYNC",
+        WarpSyncAll "WARPSYNC", EndCollective "ENDCOLLECTIVE", Bar "BAR", B2R "B2R.RESULT", UCgaBarArv "UCGABAR_ARV",
+        UCgaBarWait "UCGABAR_WAIT", USetMaxReg "USETMAXREG", MemBar "MEMBAR", LdGDepBar "LDGDEPBAR",
+        UTmaCmdFlush "UTMACMDFLUSH", DepBar "DEPBAR", NanoSleep "NANOSLEEP", Bpt "BPT", AcqBulk "ACQBULK",
+        PreExit "PREEXIT", FenceViewAsync "FENCE.VIEW.ASYNC", WarpGroup "WARPGROUP", Nop "NOP", PmTrig "PMTRIG",
+        Cctl "CCTL", SyncsCctl "SYNCS.CCTL.IV", ErrBar "ERRBAR", CgaErrBar "CGAERRBAR",
+    }
+
+    /// Values of several lanes.
+    Warp WarpOp {
+        Shfl "SHFL", Vote "VOTE", VoteU "VOTEU", Match "MATCH", Redux "REDUX", Elect "ELECT", R2Ur "R2UR",
+    }
+
+    /// Conversions.
+    Convert ConvertOp {
+        F2F "F2F", FRnd "FRND", F2I "F2I", I2F "I2F", I2Fp "I2FP", F2Fp "F2FP", F2FpMerge "F2FP", F2FpBytes "F2FP",
+        F2FpBytesOfHalves "F2FP", F2FpHalves "F2FP", I2Ip "I2IP", F2Ip "F2IP",
+    }
+
+    /// Half precision, two values in a register.
+    Half HalfOp {
+        HAdd2 "HADD2", HAdd2Bf16 "HADD2.BF16_V2", HMul2 "HMUL2", HMul2Bf16 "HMUL2.BF16_V2", HFma2 "HFMA2",
+        HFma2Mma "HFMA2.MMA", HFma2Bf16 "HFMA2.BF16_V2", HFma2MmaBf16 "HFMA2.MMA.BF16_V2", HMnMx2 "HMNMX2",
+        HMnMx2Bf16 "HMNMX2.BF16_V2", HSet2 "HSET2", HSet2Bf16 "HSET2.BF16_V2", HSetP2 "HSETP2",
+        HSetP2Bf16 "HSETP2.BF16_V2", VHMnMx "VHMNMX",
+    }
+
+    /// Matrices.
+    Matrix MatrixOp {
+        HMma "HMMA", HMmaStep "HMMA", IMma "IMMA", BMma "BMMA", QMma "QMMA", DMma "DMMA", HGmma "HGMMA",
+        QGmma "QGMMA", IGmma "IGMMA", BGmma "BGMMA", LdSm "LDSM", StSm "STSM", MovM "MOVM",
+    }
+
+    /// Textures and surfaces.
+    Texture TextureOp {
+        Tex "TEX", Tld "TLD", Tld4 "TLD4", Txq "TXQ", SuLd "SULD.D", SuSt "SUST.D",
+    }
 }
