@@ -6,5 +6,6 @@ mod accelsim;
 mod applications;
 mod microbench;
 mod power;
+mod scheduling;
 mod timing;
 mod validation;

@@ -6,7 +6,7 @@ use std::fmt::Display;
 /// The values that a parameter accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepts {
-    /// `true` or `false`.
+    /// `true` or `false`; 1 and 0, on and off mean the same.
     Flag,
     /// A whole number between two bounds, inclusive.
     Number(u64, u64),
@@ -57,7 +57,11 @@ impl ParameterValue for bool {
     }
 
     fn read(text: &str) -> Option<Self> {
-        text.parse().ok()
+        match text {
+            "true" | "1" | "on" => Some(true),
+            "false" | "0" | "off" => Some(false),
+            _ => None,
+        }
     }
 
     fn written(self) -> String {
@@ -334,12 +338,17 @@ mod tests {
             config.set(name, value).unwrap();
         }
         assert_eq!(config, Config { entries: 64, ends: When::Issue, on: false });
+        for (value, on) in [("1", true), ("0", false), ("on", true), ("off", false), ("true", true)] {
+            config.set("on", value).unwrap();
+            assert_eq!(config.on, on, "{value}");
+        }
         for (name, value, message) in [
             ("entries", "0", "`entries` is 1 to 64, and `0` is not"),
             ("entries", "99999999999", "`entries` is 1 to 64, and `99999999999` is not"),
             ("entries", "-1", "`entries` is 1 to 64, and `-1` is not"),
             ("ends", "", "`ends` is issue or write-back, and `` is not"),
             ("on", "yes", "`on` is true or false, and `yes` is not"),
+            ("on", "2", "`on` is true or false, and `2` is not"),
             ("size", "1", "no parameter `size`; its parameters are entries, ends, on"),
         ] {
             assert_eq!(config.set(name, value).unwrap_err(), message);

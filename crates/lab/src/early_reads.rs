@@ -12,25 +12,38 @@ use sm::{CoreOptions, CoreSpec, EarlyRead, early_reads};
 /// Why a read may come early: opcodes of the writer and of the reader by their first letters, and the reason.
 const KNOWN: &[(&str, &str, &str)] = &[
     ("", "BAR", BARRIER),
-    ("", "LDC", "a load of constants executes in the integer unit here; it reads like a decoupled instruction"),
-    ("", "FCHK", "the same of FCHK"),
-    ("", "MATCH", "the same of MATCH"),
-    ("", "F2F", "the same of conversions"),
-    ("", "I2F", "the same of conversions"),
-    ("", "I2I", "the same of conversions"),
+    ("", "LDC", "`LDC` reads its address like a decoupled instruction, before other accesses read theirs"),
+    ("", "FCHK", DECOUPLED),
+    ("", "MATCH", DECOUPLED),
+    ("", "F2F", DECOUPLED),
+    ("", "I2F", DECOUPLED),
+    ("", "I2I", DECOUPLED),
+    ("", "FRND", DECOUPLED),
     ("IMAD.WIDE", "", "the lower word of a wide product comes two cycles before the upper one"),
     ("", "IMAD.WIDE", "a wide product reads its third operand two cycles later"),
     ("", "IMAD.HI", "the upper word of a product reads its third operand two cycles later"),
     ("D", "", "double precision has one latency here; on sm_90 its own operations read it after 8 cycles"),
     ("", "WARPSYNC", "the mask is read like a decoupled instruction's operand"),
+    ("HMMA.1688", "", SMALL_PRODUCTS),
+    ("IMMA.8816", "", SMALL_PRODUCTS),
+    ("IMAD.MOV", "HMMA.1688", MATRICES),
+    ("MOV", "HMMA.1688", MATRICES),
     ("HADD", "H", HALVES),
     ("HFMA", "H", HALVES),
     ("HMUL", "H", HALVES),
     ("HSET", "H", HALVES),
     ("", "SYNCS", "a wait at an `mbarrier` reads its parity like a decoupled instruction's operand"),
     ("ELECT", "", "the predicate of an election is read after 4 cycles; it has a uniform one's latency here"),
-    ("VOTEU", "PLOP3", "predicate logic reads the uniform predicate of a vote after a cycle"),
+    ("VOTEU", "PLOP3", VOTE),
+    ("VOTEU", "USEL", VOTE),
 ];
+const SMALL_PRODUCTS: &str =
+    "on sm_90 products of small matrices are read after 14 to 18 cycles; they take 19 or 21 here";
+const MATRICES: &str =
+    "on sm_75 `HMMA` reads its operands after 6 cycles and `IMMA` after 8, for which there is one number";
+const DECOUPLED: &str =
+    "conversions, `FCHK` and `MATCH` read like decoupled instructions; here they read as their units do";
+const VOTE: &str = "predicate logic and selections read the uniform predicate of a vote after a cycle";
 const HALVES: &str =
     "since sm_80 packed halves read those before them after 4 or 5 cycles, for which there is one number";
 const BARRIER: &str = "a barrier reads what its reductions would, whether or not it has one";
@@ -40,6 +53,16 @@ const KNOWN_UNCOUNTED: &[(&str, &str, &str)] = &[
     ("", "BAR", BARRIER),
     ("ATOM", "BRA", "the predicate of an atomic says the space of its address: it comes when that is read"),
 ];
+
+/// The longest stall count that holds a warp without a yield.
+const LONGEST_WITHOUT_YIELD: u8 = 11;
+
+/// The instructions of `program` with a stall count above 11 and no yield. Hardware holds their warp for a cycle or two
+/// (Huerta et al., MICRO 2025, section 4), the model for the count. Compilers do not write them.
+pub fn stalls_without_yield(program: &Program) -> usize {
+    let bits = program.insts().iter().filter_map(|inst| inst.control_bits);
+    bits.filter(|bits| bits.stall_cycles > LONGEST_WITHOUT_YIELD && !bits.yields).count()
+}
 
 /// The latencies by which reads are checked.
 #[derive(Debug)]

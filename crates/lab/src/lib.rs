@@ -76,7 +76,7 @@ pub use checkpoint::{CheckpointPlan, Checkpoints, JobIdentity, MODEL, SavedRun};
 pub use core_name::{SCALAR_CHOICES, ScalarChoice, core_parameters, scalar_parameters, with_parameter};
 pub use designs::{CORES, DESIGNS, Design, in_order_on_stages_of, stands_for};
 pub use device::SimulatedDevice;
-pub use early_reads::{EarlyReadFinding, ReadChecker};
+pub use early_reads::{EarlyReadFinding, ReadChecker, stalls_without_yield};
 pub use error::RunError;
 pub use exec::OutOfBounds;
 pub use export::{CORE_OF_TRACES, Export, TraceFormat, convert, export};

@@ -32,7 +32,6 @@ mod registers;
 mod samples;
 mod sampling;
 mod scalar;
-mod scheduling;
 mod settings;
 mod starvation;
 mod suite;

@@ -5,7 +5,7 @@
 //! warp waits in the bucket of the cycle in which it may issue again.
 //!
 //! - D-SC1: a stall count above 11 without a yield holds hardware for a cycle or two; compilers do not write it. Here
-//!   it holds for its count.
+//!   it holds for its count; `warpwright inspect --early-reads` counts them.
 
 use gpu::resident::mask::WarpMask;
 use isa::ControlBits;
