@@ -68,6 +68,8 @@ pub fn rerun(programs: &Programs, choice: Choice<'_>) -> Result<Document, Failur
         let machine = Machine {
             gpu: choice.gpu,
             core: choice.core,
+            // Hardware launched the kernel again and again while its power was sampled (docs/measured-power.toml), so caches
+            // were warm and the power between kernels is in the mean.
             profiled_as: None,
             time: Some(&kernel.time),
             energy_model: Some(choice.energy_model),
