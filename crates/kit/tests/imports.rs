@@ -1,7 +1,7 @@
 //! No two files of a crate import each other, directly or through others: the files of each crate have an
 //! order in which they can be read. The test reads `use` declarations and paths in code and follows each
 //! through re-exports to the file that defines the name. Test modules within files and re-exports are not
-//! counted.
+//! counted. In the Python package imports for types and within functions are counted, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -56,6 +56,56 @@ fn a_circle_is_found_through_reexports_and_grouped_paths() {
         })
         .collect();
     assert_eq!(circles(&files), [["a", "b", "c"]]);
+}
+
+/// The files of the Python package by module; `__init__` is the root.
+fn parse_python(folder: &Path) -> Crate {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let sources = paths.filter(|path| path.extension().is_some_and(|e| e == "py"));
+    let module = |path: &Path| path.file_stem().unwrap().to_str().unwrap().replace("__init__", "");
+    python_package(sources.map(|at| (path(&module(&at)), std::fs::read_to_string(&at).unwrap())))
+}
+
+/// The files of a Python package, with imports of the others only: `_native` is made from Rust.
+fn python_package(texts: impl Iterator<Item = (ModulePath, String)>) -> Crate {
+    let mut files: Crate = texts.map(|(module, text)| (module, python(&text))).collect();
+    let known: BTreeSet<ModulePath> = files.keys().cloned().collect();
+    files.values_mut().for_each(|file| file.imports.retain(|import| known.contains(import)));
+    files
+}
+
+/// Reads the imports of a file of the Python package from others of it.
+fn python(text: &str) -> File {
+    let mut file = File::default();
+    for line in text.lines().filter_map(|line| line.trim_start().strip_prefix("from .")) {
+        let Some((from, names)) = line.split_once(" import ") else { continue };
+        let names = names.split(',').filter_map(|name| name.split_whitespace().next());
+        match from {
+            "" => file.imports.extend(names.map(path)),
+            from => file.imports.push(path(from)),
+        }
+    }
+    file
+}
+
+#[test]
+fn files_of_python_do_not_import_each_other_in_circles() {
+    let files = parse_python(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../python/python/warpwright"));
+    assert!(files.len() > 10 && files.values().map(|file| file.imports.len()).sum::<usize>() > 30);
+    assert_eq!(circles(&files), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn a_circle_of_python_is_found_through_types_and_functions() {
+    let texts = [
+        ("", "from ._a import A\nfrom . import _b"),
+        ("_a", "if TYPE_CHECKING:\n    from ._b import B, C\n"),
+        ("_b", "import os\nfrom os import path\ndef f():\n    from . import _native, _c as c\n"),
+        ("_c", "from ._a import A"),
+        ("_d", "from ._a import A\n# from ._e import E"),
+    ];
+    let files = python_package(texts.iter().map(|(module, text)| (path(module), (*text).to_owned())));
+    assert_eq!(circles(&files), [["_a", "_b", "_c"]]);
 }
 
 fn parse_crate(folder: &Path) -> Crate {

@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, Optional
+from typing import Any, Literal, Optional, Protocol
 
 from . import _native
 from ._table import unit
-
-if TYPE_CHECKING:
-    from ._compare import Comparison
 
 Kind = Literal["bar", "line", "heat"]
 
 #: A figure, and half of the width of its confidence interval.
 _Point = tuple[float, Optional[float]]
+
+
+class _Repeats(Protocol):
+    """Mean of a figure over repeats, as `Repeats` has it."""
+
+    @property
+    def mean(self) -> float: ...
+    @property
+    def half_width(self) -> float: ...
+
+
+class _Compared(Protocol):
+    """The figures of a comparison, as `Comparison` has them."""
+
+    @property
+    def workloads(self) -> list[str]: ...
+    @property
+    def columns(self) -> list[str]: ...
+    @property
+    def baseline(self) -> str: ...
+    @property
+    def axes(self) -> dict[str, list[Any]]: ...
+    def values_of_columns(self) -> dict[str, dict[str, Any]]: ...
+    def speedup(self, workload: str, column: str) -> Optional[float]: ...
+    def statistic(self, workload: str, column: str, name: str) -> Any: ...
+    def repeats(self, workload: str, column: str, statistic: str) -> Optional[_Repeats]: ...
+    def published(self, workload: str, column: str) -> Optional[float]: ...
+    def mean(self, column: str) -> Optional[float]: ...
+    def repeats_of_mean(self, column: str) -> Optional[_Repeats]: ...
 
 
 def axes_of(ax: Any) -> Any:
@@ -27,7 +53,7 @@ def axes_of(ax: Any) -> Any:
 
 
 def plot(
-    of: Comparison, statistic: str, kind: Kind, x: Optional[str], y: Optional[str], workload: Optional[str], ax: Any
+    of: _Compared, statistic: str, kind: Kind, x: Optional[str], y: Optional[str], workload: Optional[str], ax: Any
 ) -> Any:
     """`Comparison.plot`."""
     if statistic != "speedup" and unit(statistic) is None:
@@ -45,7 +71,7 @@ def plot(
     raise _native.InputError(f"kind={kind!r}: it is one of bar, line, heat")
 
 
-def _axis(of: Comparison, name: Optional[str], keyword: str, other: Optional[str] = None) -> str:
+def _axis(of: _Compared, name: Optional[str], keyword: str, other: Optional[str] = None) -> str:
     """The axis that is named, or the first one apart from `other`, those with numbers first."""
     known = of.axes
     listed = ", ".join(known) or "nothing"
@@ -65,7 +91,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _point(of: Comparison, workload: str, column: str, statistic: str) -> _Point:
+def _point(of: _Compared, workload: str, column: str, statistic: str) -> _Point:
     """A figure: the mean where runs were repeated."""
     repeats = of.repeats(workload, column, statistic)
     if repeats:
@@ -74,7 +100,7 @@ def _point(of: Comparison, workload: str, column: str, statistic: str) -> _Point
     return (math.nan if figure is None else figure), None
 
 
-def _label(of: Comparison, statistic: str) -> str:
+def _label(of: _Compared, statistic: str) -> str:
     return f"{statistic} ({unit(statistic)})" if statistic != "speedup" else f"speedup over {of.baseline}"
 
 
@@ -83,7 +109,7 @@ def _errors(points: list[_Point]) -> Optional[list[float]]:
     return None if all(half is None for half in halves) else [half or 0.0 for half in halves]
 
 
-def _bars(of: Comparison, statistic: str, workloads: list[str], ax: Any) -> Any:
+def _bars(of: _Compared, statistic: str, workloads: list[str], ax: Any) -> Any:
     columns = of.columns
     width = 0.8 / len(columns)
     for at, column in enumerate(columns):
@@ -97,7 +123,7 @@ def _bars(of: Comparison, statistic: str, workloads: list[str], ax: Any) -> Any:
     return _finished(of, statistic, ax)
 
 
-def _mark(of: Comparison, workloads: list[str], column: str, places: list[float], ax: Any) -> None:
+def _mark(of: _Compared, workloads: list[str], column: str, places: list[float], ax: Any) -> None:
     """Draws the published speedups of a column."""
     for place, workload in zip(places, workloads):
         published = of.published(workload, column)
@@ -105,7 +131,7 @@ def _mark(of: Comparison, workloads: list[str], column: str, places: list[float]
             ax.plot(place, published, marker="_", color="black", markersize=8)
 
 
-def _finished(of: Comparison, statistic: str, ax: Any) -> Any:
+def _finished(of: _Compared, statistic: str, ax: Any) -> Any:
     ax.set_ylabel(_label(of, statistic))
     if statistic == "speedup":
         ax.axhline(1, color="grey", linewidth=0.8)
@@ -113,7 +139,7 @@ def _finished(of: Comparison, statistic: str, ax: Any) -> Any:
     return ax
 
 
-def _lines(of: Comparison, statistic: str, workloads: list[str], x: str, ax: Any) -> Any:
+def _lines(of: _Compared, statistic: str, workloads: list[str], x: str, ax: Any) -> Any:
     """A line for each workload and each machine apart from `x`."""
     rest = [axis for axis in of.axes if axis != x]
     series: dict[tuple[Any, ...], list[tuple[Any, _Point]]] = {}
@@ -137,13 +163,13 @@ def _lines(of: Comparison, statistic: str, workloads: list[str], x: str, ax: Any
     return _finished(of, statistic, ax)
 
 
-def _mean(of: Comparison, column: str) -> Optional[float]:
+def _mean(of: _Compared, column: str) -> Optional[float]:
     """Geometric mean of the speedups of a column, over the repeats where there are some."""
     repeats = of.repeats_of_mean(column)
     return repeats.mean if repeats else of.mean(column)
 
 
-def _heat(of: Comparison, statistic: str, workloads: list[str], x: str, y: str, ax: Any) -> Any:
+def _heat(of: _Compared, statistic: str, workloads: list[str], x: str, y: str, ax: Any) -> Any:
     """A cell for each pair of values: of one workload, or the geometric mean of the speedups."""
     if len(workloads) > 1 and statistic != "speedup":
         raise _native.InputError(f"a heat map of {statistic} is of one workload: give workload=, one of {', '.join(workloads)}")

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import Any, Optional, Protocol, Union
 
 import numpy as np
 
 from . import _native
 from ._cuda import Cuda, cuda, is_code
-
-if TYPE_CHECKING:
-    from ._device import Array
 
 #: First bytes of cubins and fat binaries.
 _BINARY = (b"\x7fELF", b"\x50\xed\x55\xba")
@@ -60,7 +57,18 @@ class NumbaSource(Source):
         return found
 
 
-def _numba_array(of: "Array") -> list[int]:
+class _Array(Protocol):
+    """An array of a device, as numba takes it."""
+
+    address: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def size(self) -> int: ...
+
+
+def _numba_array(of: _Array) -> list[int]:
     """Owner, parent, number and size of elements, address, shape and strides in bytes."""
     strides = [of.dtype.itemsize * int(np.prod(of.shape[at + 1 :], dtype=np.int64)) for at in range(len(of.shape))]
     return [0, 0, of.size, of.dtype.itemsize, of.address, *of.shape, *strides]
