@@ -33,6 +33,15 @@
 //!   counts of GPUs of its architecture with units in the sub-cores, and no counters. The scoreboard models the interlock.
 //! - D5: `DEPBAR.LE` lets a number of a counter's instructions be on their way, the youngest: their results must come in
 //!   order. Texture reads, which end in any order here, are counted off in theirs.
+//! - D6: not modelled: after `IMAD.WIDE` the authors' simulator keeps the issue port busy for one more cycle.
+//! - D7: not modelled: there each cycle in which Allocate holds an instruction also lengthens the occupation of its unit.
+//! - D8: stall counts lose one a cycle, as the paper has measured. Its simulator halves them each cycle; no setting does.
+//! - D9: not modelled: times of fences by their scope, which that simulator has fitted (53 cycles for a CTA, 186 for the
+//!   GPU, 2,900 for the system). A fence waits for the accesses that [`config::Issue::fences_wait_for`] names.
+//! - D10: the second part of `LDGSTS`, its write to shared memory, takes no time: a reader of the data waits for 32
+//!   cycles after a hit in L1, where the paper has 39.
+//! - D11: `LDC` reads its sources as its unit does, 2 cycles after its issue with a constant address and 11 with a register
+//!   in it. The paper has 10 and 29, and does not know why.
 //!
 //! **Structures**: instruction buffer; dependence counters with the stall counter and the yield bit, 41 bits a warp;
 //! register-file cache, six operands a sub-core. **Stall reasons**: `stall_count`; `raw_memory`, `raw` and `war` as the

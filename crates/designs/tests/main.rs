@@ -18,5 +18,7 @@ mod ideal;
 mod load_slice;
 mod loog;
 mod modern;
+mod modern_memory;
+mod modern_timelines;
 mod on_sub_cores;
 mod socgpu;

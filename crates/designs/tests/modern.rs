@@ -8,7 +8,7 @@ use isa::{Control, CounterBound, Form, OpClass, SingleOperation, Space};
 use sm::{CoreOptions, CoreSpec, Stall, Timeline, early_reads};
 use support::*;
 
-const CONFIG: ModernConfig = ModernConfig { instruction_caches: false, ..ModernConfig::DEFAULT };
+pub(crate) const CONFIG: ModernConfig = ModernConfig { instruction_caches: false, ..ModernConfig::DEFAULT };
 
 /// Latencies count from issue to issue, and units take an instruction in each cycle.
 pub(crate) fn bench(lines: &[Line]) -> Bench {
@@ -27,16 +27,16 @@ fn draw(lines: &[Line]) -> Timeline {
 }
 
 /// An instruction without operands and with control bits.
-fn plain(dst: u16) -> Line {
+pub(crate) fn plain(dst: u16) -> Line {
     add(dst, &[]).stall(1, false)
 }
 
-fn fma(dst: u16, srcs: &[u16]) -> Line {
+pub(crate) fn fma(dst: u16, srcs: &[u16]) -> Line {
     op(OpClass::FpFma, dst, srcs).stall(1, false)
 }
 
 /// Cycles from the issue of line 0 to the issues of the other lines.
-fn issues(drawn: &Timeline, count: u32) -> Vec<u64> {
+pub(crate) fn issues(drawn: &Timeline, count: u32) -> Vec<u64> {
     (1..count).map(|order| at(drawn, order, 'I') - at(drawn, 0, 'I')).collect()
 }
 
@@ -140,7 +140,7 @@ fn kept_operands_avoid_conflicts() {
 
 /// Issues of the four warps of one sub-core, by the place of each in the order of arrival, once all four have full
 /// buffers and may begin: they sleep before.
-fn order_of_warps(lines: &[Line], config: &ModernConfig) -> Vec<(u64, u64)> {
+pub(crate) fn order_of_warps(lines: &[Line], config: &ModernConfig) -> Vec<(u64, u64)> {
     let sleep =
         |cycles| Line { sleep_cycles: cycles, ..control(OpClass::Nop, Control::Sleep, "sleep").stall(1, false) };
     let all = [&[sleep(1), sleep(2)], lines].concat();
@@ -256,128 +256,6 @@ fn a_bound_waits_for_the_older_ones() {
     assert_eq!(behind(plain(50).bits(|bits| bits.wait_mask = 1 << 5)), 1);
 }
 
-/// An access of `bytes` a lane to `space`, whose address is in a register or uniform.
-fn access(access: &Line, bytes: u8, uniform: bool) -> Line {
-    let registers = u16::from(bytes / 4);
-    let mut line = Line { srcs: if uniform { vec![] } else { vec![100] }, ..access.clone().bytes(bytes) };
-    line.address.1 = if uniform { 0 } else { bytes.into() };
-    if line.dsts.is_empty() {
-        line.srcs.extend(40..40 + registers);
-    } else {
-        line.dsts = (20..20 + registers).collect();
-    }
-    line
-}
-
-/// On an RTX A6000, the cycles from the issue of `access` to the issue of a writer of its sources, and of a reader of its
-/// result. Its lines are in L1.
-fn distances(access: &Line, config: &ModernConfig, change: fn(&mut config::MemoryQueues)) -> [u64; 2] {
-    let counted = |line: &Line| {
-        line.clone().stall(2, false).bits(|bits| {
-            (bits.write_barrier, bits.read_barrier, bits.wait_mask) = (Some(0), Some(1), 1);
-        })
-    };
-    let before = counted(&load(Space::Global, 90, 0, 16));
-    [1, 0].map(|counter| {
-        let next = add(91, &[]).bits(|bits| bits.wait_mask = 1 << counter);
-        let lines = [before.clone(), counted(access), next];
-        let gpu = config::load("a6000").expect("a built-in GPU");
-        let bench = Bench { gpu, ..bench(&lines) }.gpu(|g| {
-            // The description has latencies from microbenchmarks.
-            (g.sm.l1d.latency_cycles, g.sm.shared.latency_cycles) = (28, 19);
-            change(&mut g.sm.memory_queues);
-        });
-        let issued = issues(&bench.draw::<Modern>(config), 3);
-        issued[1] - issued[0]
-    })
-}
-
-/// Table 2: a write waits for the read of an older access, and a reader for its result, where the compiler has said so.
-#[test]
-fn accesses_take_as_long_as_in_table_2() {
-    let rows = |line: &Line, uniform| {
-        let all = [4, 8, 16].map(|bytes| distances(&access(line, bytes, uniform), &CONFIG, |_| {}));
-        [0, 1].map(|which| all.map(|distances| distances[which]))
-    };
-    let [to_global, to_shared] = [Space::Global, Space::Shared].map(|space| load(space, 20, 0, 4));
-    assert_eq!(rows(&to_global, true), [[9; 3], [29, 31, 35]]);
-    assert_eq!(rows(&to_global, false), [[11; 3], [32, 34, 38]]);
-    assert_eq!(rows(&to_shared, true), [[9; 3], [23, 23, 25]]);
-    assert_eq!(rows(&to_shared, false), [[9; 3], [24, 24, 26]]);
-    let [to_global, to_shared] = [Space::Global, Space::Shared].map(|space| store(space, 20, 0, 4));
-    assert_eq!(rows(&to_global, true)[0], [10, 12, 16]);
-    assert_eq!(rows(&to_global, false)[0], [14, 16, 20]);
-    assert_eq!(rows(&to_shared, true)[0], [10, 12, 16]);
-    assert_eq!(rows(&to_shared, false)[0], [12, 14, 18]);
-    let copy = Line { srcs: vec![100, 101], ..copy_async(0) };
-    assert_eq!(distances(&copy, &CONFIG, |_| {})[0], 13);
-    let direct = ModernConfig { memory_queues: false, ..CONFIG };
-    assert_eq!(distances(&access(&to_global, 16, false), &direct, |_| {})[0], 2);
-}
-
-/// Table 1: issues of independent loads, from the first, by the sub-cores that have them.
-#[test]
-fn sub_cores_take_turns_at_the_shared_part() {
-    let issued = |sub_cores: u32| -> Vec<Vec<u64>> {
-        let lines: Vec<_> = (0..8).map(|i| load(Space::Global, 40 + i, 0, 4).stall(1, false)).collect();
-        let run = bench(&lines).warps(sub_cores).run_design::<Modern, _>(&CONFIG, Issues::default());
-        let of = |warp| run.sm.observer.0.iter().filter(move |issue| issue.1 == warp && issue.2 < 8);
-        let first = run.sm.observer.0[0].0;
-        (0..sub_cores as u16).map(|warp| of(warp).map(|issue| issue.0 - first + 2).collect()).collect()
-    };
-    let firsts = |of_sixth: [u64; 3]| [&[2, 3, 4, 5, 6][..], &of_sixth[..]].concat();
-    assert_eq!(issued(1), [firsts([13, 17, 21])]);
-    assert_eq!(issued(2), [firsts([13, 17, 21]), firsts([15, 19, 23])]);
-    assert_eq!(issued(3), [firsts([13, 19, 25]), firsts([15, 21, 27]), firsts([17, 23, 29])]);
-    assert_eq!(issued(4), [13, 15, 17, 19].map(|sixth| firsts([sixth, sixth + 8, sixth + 16])));
-}
-
-/// The first accesses of two sub-cores as their sizes and times change, one at a time.
-#[test]
-fn each_key_of_the_queues_counts() {
-    let issued = |change: fn(&mut config::MemoryQueues)| -> [u64; 4] {
-        let lines: Vec<_> = (0..8).map(|i| load(Space::Global, 40 + i, 0, 4).stall(1, false)).collect();
-        let bench = bench(&lines).gpu(|g| change(&mut g.sm.memory_queues)).warps(2);
-        let run = bench.run_design::<Modern, _>(&CONFIG, Issues::default());
-        let of = |warp, order| run.sm.observer.0.iter().find(|i| (i.1, i.2) == (warp, order)).expect("it issues").0;
-        let first = run.sm.observer.0[0].0;
-        [of(0, 4), of(0, 5), of(1, 5), of(0, 6)].map(|now| now - first + 2)
-    };
-    assert_eq!(issued(|_| {}), [6, 13, 15, 17]);
-    assert_eq!(issued(|q| q.accesses = Some(6)), [6, 7, 7, 13]);
-    assert_eq!(issued(|q| q.unit_cycles = Some(10)), [6, 15, 17, 19]);
-    assert_eq!(issued(|q| q.shared_cycles = Some(1)), [6, 13, 14, 17]);
-    assert_eq!(issued(|q| q.address_cycles = Some(6)), [6, 13, 15, 19]);
-    let taken = |change| {
-        let loads = [access(&load(Space::Global, 20, 0, 4), 8, true), access(&load(Space::Shared, 20, 0, 4), 8, false)];
-        let of = |line: &Line| distances(line, &CONFIG, change);
-        [of(&loads[0])[1], of(&loads[1])[1], of(&access(&store(Space::Global, 20, 0, 4), 8, false))[0]]
-    };
-    assert_eq!(taken(|_| {}), [31, 24, 16]);
-    assert_eq!(taken(|q| q.address_cycles = Some(6)), [30, 24, 16], "a larger half is saved");
-    assert_eq!(taken(|q| q.gather_cycles = Some(3)), [29, 24, 16], "the unit has less of the latency");
-    assert_eq!(taken(|q| q.register_cycles = Some(3)), [32, 24, 18]);
-}
-
-/// An access alone takes as long as without queues: the description's latency from issue to use.
-#[test]
-fn latencies_are_those_of_the_description() {
-    let distance = |space, config: &ModernConfig| {
-        let first = load(space, 1, 0, 4).stall(2, false).bits(|bits| bits.write_barrier = Some(0));
-        // The line is there when the second one comes.
-        let second = load(space, 2, 0, 4).stall(2, false).bits(|bits| {
-            (bits.write_barrier, bits.wait_mask) = (Some(1), 1);
-        });
-        let reader = add(4, &[2]).bits(|bits| bits.wait_mask = 2);
-        let issued = issues(&bench(&[first, second, reader]).draw::<Modern>(config), 3);
-        issued[1] - issued[0]
-    };
-    let direct = ModernConfig { memory_queues: false, ..CONFIG };
-    for space in [Space::Global, Space::Shared] {
-        assert_eq!(distance(space, &CONFIG), distance(space, &direct), "{space:?}");
-    }
-}
-
 /// Operations whose latencies differ from their class's, and readers that await their counters.
 #[test]
 fn operations_have_latencies_of_their_own() {
@@ -463,9 +341,8 @@ fn random_programs_keep_their_order() {
     }
 }
 
-/// The reads of `lines` that come too early by the latencies of the bench: writer, reader, distance and the one needed.
-fn early(lines: &[Line]) -> Vec<(u32, u32, u32, Option<u32>)> {
-    let bench = bench(lines);
+/// The reads that come too early by the latencies of a bench: writer, reader, distance and the one needed.
+pub(crate) fn early(bench: &Bench) -> Vec<(u32, u32, u32, Option<u32>)> {
     let run = bench.run_design::<Modern, _>(&CONFIG, Issues::default());
     let spec = CoreSpec::new(&bench.gpu, Form::Sass, CoreOptions::default()).expect("a sound GPU");
     let found = early_reads(&run.kernels[0].code.program, &spec);
@@ -474,6 +351,7 @@ fn early(lines: &[Line]) -> Vec<(u32, u32, u32, Option<u32>)> {
 
 #[test]
 fn early_reads_are_found() {
+    let early = |lines: &[Line]| early(&bench(lines));
     let writer = |stall| op(OpClass::FpMul, 1, &[2]).stall(stall, false);
     assert_eq!(early(&[writer(3), fma(3, &[1])]), [(0, 1, 3, Some(4))]);
     assert_eq!(early(&[writer(4), fma(3, &[1])]), []);
@@ -506,4 +384,45 @@ fn texture_reads_are_counted_off_in_order() {
     let ends = |order| at(&drawn, order, 'W');
     assert!(ends(3) < ends(2), "the younger one ends first");
     assert!(at(&drawn, 4, 'I') >= ends(2), "the wait is for the older one");
+}
+
+/// Deviation D1: a counter counts 63 instructions; the next one waits for the first of them.
+#[test]
+fn a_full_counter_holds_what_would_count() {
+    let load = |at: u16| {
+        let line = load(Space::Global, 1, u64::from(at) * 4096, 4).stall(1, false);
+        line.bits(|bits| bits.write_barrier = Some(4))
+    };
+    let mut bench = bench(&(0..66).map(load).collect::<Vec<_>>());
+    bench.memory_latency = 3000;
+    let run = bench.run_design::<Modern, _>(&CONFIG, Timeline::default());
+    let at = |order| at(&run.sm.observer, order, 'I');
+    assert!(at(62) < 3000, "{}", at(62));
+    assert!(at(63) > 3000, "{}", at(63));
+    assert!(run.sm.account().stalled(Stall::Design) > 2000);
+}
+
+/// Deviation D4: units of double precision that serve several sub-cores keep their readers; others do not.
+#[test]
+fn shared_double_precision_has_an_interlock() {
+    let lines = [op(OpClass::DpMul, 1, &[2]).stall(2, false), add(4, &[1])];
+    let distance = |name| {
+        let gpu = config::load(name).expect("a built-in GPU");
+        let of_class = gpu.sm.sass_timing["dp_mul"].latency_cycles;
+        let drawn = Bench { gpu, ..bench(&lines) }.draw::<Modern>(&CONFIG);
+        (issues(&drawn, 2)[0], u64::from(of_class))
+    };
+    assert_eq!(distance("v100").0, 2);
+    let (distance, latency) = distance("a6000");
+    assert!(distance >= latency, "{distance} cycles, {latency} are needed");
+}
+
+/// Section 5.1.2: two readings of the clock do not issue back to back. Here moves take their unit for two cycles.
+#[test]
+fn clock_reads_do_not_issue_back_to_back() {
+    let lines = [0, 1, 2].map(|at| op(OpClass::Move, 40 + at, &[]).stall(1, false));
+    for name in ["v100", "rtx2060s", "a6000", "h100"] {
+        let gpu = config::load(name).expect("a built-in GPU");
+        assert_eq!(issues(&Bench { gpu, ..bench(&lines) }.draw::<Modern>(&CONFIG), 3), [2, 4], "{name}");
+    }
 }
