@@ -74,6 +74,7 @@ impl Dependence {
             to_guard_cycles,
             dp_to_int_cycles,
             dp_to_sp_cycles,
+            dp_to_guard_cycles,
         } = *self;
         let all = [
             cross_cycles,
@@ -85,6 +86,7 @@ impl Dependence {
             to_guard_cycles,
             dp_to_int_cycles,
             dp_to_sp_cycles,
+            dp_to_guard_cycles,
         ];
         all.into_iter().flatten().max().unwrap_or(0)
     }

@@ -275,6 +275,8 @@ keys! {
         dp_to_int_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. From double precision to `sp`.
         dp_to_sp_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
+        /// Optional. From a predicate's writer in double precision to an instruction that it guards; as `to_guard_cycles` if absent.
+        dp_to_guard_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
     }
 
     /// Caches of instructions and constant operands and prefetchers of sub-cores, and the cache of the SM that they share. For core designs whose

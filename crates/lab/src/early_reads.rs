@@ -22,7 +22,10 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ("IMAD.WIDE", "", "the lower word of a wide product comes two cycles before the upper one"),
     ("", "IMAD.WIDE", "a wide product reads its third operand two cycles later"),
     ("", "IMAD.HI", "the upper word of a product reads its third operand two cycles later"),
-    ("D", "", "double precision has one latency here; on sm_90 its own operations read it after 8 cycles"),
+    ("DSETP", "FSEL", PREDICATE_OF_DOUBLES),
+    ("DSETP", "SEL", PREDICATE_OF_DOUBLES),
+    ("D", "MUFU", "special functions read double precision after 6 cycles, before its own operations do"),
+    ("D", "ST", "stores read double precision after 7 cycles, before its own operations do"),
     ("", "WARPSYNC", "the mask is read like a decoupled instruction's operand"),
     ("HMMA.1688", "", SMALL_PRODUCTS),
     ("IMMA.8816", "", SMALL_PRODUCTS),
@@ -46,6 +49,7 @@ const DECOUPLED: &str =
 const VOTE: &str = "predicate logic and selections read the uniform predicate of a vote after a cycle";
 const HALVES: &str =
     "since sm_80 packed halves read those before them after 4 or 5 cycles, for which there is one number";
+const PREDICATE_OF_DOUBLES: &str = "a selection reads a predicate of double precision after 6 cycles";
 const BARRIER: &str = "a barrier reads what its reductions would, whether or not it has one";
 
 /// The same of reads that no counter of the writer's results keeps.

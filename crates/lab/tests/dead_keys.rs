@@ -66,6 +66,7 @@ const NOT_GIVEN: &[(&str, &str)] = &[
     ("sm.dependence.to_guard_cycles", "as above"),
     ("sm.dependence.dp_to_int_cycles", "as above"),
     ("sm.dependence.dp_to_sp_cycles", "as above"),
+    ("sm.dependence.dp_to_guard_cycles", "as above"),
     ("sm.instruction_caches.constant_hold_cycles", "front ends of sub-cores (`sub_core_fetch` in `sm`)"),
     ("sm.instruction_caches.constant_line_bytes", "as above"),
     ("sm.instruction_caches.constant_sets", "as above"),

@@ -144,12 +144,13 @@ impl<'a> Distances<'a> {
         }
         let d = &self.spec.sm.dependence;
         let from_dp = writer == Unit::Dp;
+        let to_guard = d.dp_to_guard_cycles.filter(|_| from_dp).or(d.to_guard_cycles);
         let least = match (reader.class, self.spec.timing_at(self.program, pc).unit) {
-            _ if guards => d.to_guard_cycles,
+            _ if guards => to_guard,
             (_, Unit::Mem) => d.to_memory_cycles,
             // A target in a register is read as special functions read theirs, and so is the number of a barrier.
             (_, Unit::Branch) if self.program.regs.is_vector(register) => d.to_sfu_cycles,
-            (_, Unit::Branch) => d.to_guard_cycles,
+            (_, Unit::Branch) => to_guard,
             (_, Unit::Int) if from_dp => d.dp_to_int_cycles,
             (_, Unit::Sp) if from_dp => d.dp_to_sp_cycles,
             _ if from_dp => None,

@@ -17,6 +17,7 @@ const DISTANCES: Dependence = Dependence {
     to_guard_cycles: Some(12),
     dp_to_int_cycles: Some(15),
     dp_to_sp_cycles: Some(16),
+    dp_to_guard_cycles: Some(17),
 };
 
 /// `lines` where integers and single precision take 4 cycles and double precision 14.
@@ -71,7 +72,8 @@ fn each_pair_has_its_distance() {
         (DpAdd, reads(DpAdd), 14),
         (DpAdd, reads(IntAdd), 15),
         (DpAdd, reads(FpFma), 16),
-        (DpAdd, guarded(add(9, &[2]), 1), 14),
+        (DpAdd, guarded(add(9, &[2]), 1), 17),
+        (DpAdd, guarded(branch(1, 0), 1), 17),
         // Results of other units have one latency.
         (Sfu, reads(IntAdd), 20),
         (Sfu, guarded(add(9, &[2]), 1), 20),
