@@ -449,7 +449,7 @@ fn architectures_of_traces() {
         trace(&folder, "mixed", b"kernel-1.traceg\nkernel-2.traceg\n", Some(("kernel-1.traceg", KERNEL.as_bytes())));
     let ampere = KERNEL.replace("binary version = 75", "binary version = 80").replace("name = tiny", "name = other");
     fs::write(Path::new(&mixed).join("kernel-2.traceg"), ampere).unwrap();
-    let both = ["other", "sm_80 (Ampere)", "rtx2060s is sm_75 (Turing)", "--any-architecture"];
+    let both = ["other", "sm_80 (Ampere)", "rtx2060s is sm_75 (Turing)", "option any_architecture"];
     fails(2, &["run", &mixed], &both);
     fails(2, &["run", &mixed, "--gpu", "v100"], &["tiny is machine code for sm_75", "other is machine code for sm_80"]);
     let text = common::succeed(&["run", &mixed, "--any-architecture"]);
@@ -516,7 +516,7 @@ fn fabrics() {
     fails(2, &["inspect", "nn", "--core", "inorder"], &["`inorder` has no fabric", "sgmf"]);
     let few = "sgmf:columns=3,rows=3,int_dividers=0,fp_dividers=1,roots=1";
     fails(2, &["run", "nn", "--core", few], &["distances", "compute units: 2 needed, 1 available", "control_columns"]);
-    fails(2, &["run", "nn", "--core", "sgmf", "--code", "sass"], &["distances", "machine code", "--code ptx"]);
+    fails(2, &["run", "nn", "--core", "sgmf", "--code", "sass"], &["distances", "machine code", "choose the code ptx"]);
     let folder = Folder::new();
     let ptx = folder.path("saxpy.ptx");
     for (file, mentions) in [("empty", &["empty"][..]), ("binary", &["binary"]), ("directory", &["directory"])] {

@@ -84,7 +84,7 @@ fn the_stack_of_recursion_is_that_of_the_launch_file_or_the_command_line() {
     assert!(error.contains("cases.toml:2:15") && error.contains("at most 524288 bytes, not 524289"), "{error}");
     let (status, error) = run("", &["--stack-bytes", "524289"]);
     assert_eq!(status, 2, "{error}");
-    assert!(error.contains("--stack-bytes") && error.contains("524288 bytes at most"), "{error}");
+    assert!(error.contains("--stack-bytes") && error.contains("at most 524288, not 524289"), "{error}");
 }
 
 /// A body without an instruction is one that returns at once, under every kind of design.

@@ -162,7 +162,7 @@ fn a_race_is_a_remark_of_runs_without_time() {
         "careless.ptx:16",
         "no barrier",
         "Put a barrier",
-        "--time kernels=careless",
+        "option time: kernels=careless",
     ] {
         assert!(race.contains(part), "{part}: {race}");
     }

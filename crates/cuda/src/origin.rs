@@ -1,4 +1,4 @@
-//! What launched a kernel: ranges of the program, or lines of its source, that the C boundary finds out.
+//! Origins of launches: ranges of the program, or lines of its source, that the C boundary finds out.
 
 use lab::grouping::Path;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ pub struct Part {
     pub range: u64,
 }
 
-/// What launched a kernel, by number. [`Origins`] has its parts.
+/// Origin of a launch, by number. [`Origins`] has its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Origin(u32);
 

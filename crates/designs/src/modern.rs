@@ -60,7 +60,7 @@ use sm::{
 };
 
 kit::words! {
-    /// What keeps dependences between instructions.
+    /// Mechanism that keeps dependences between instructions.
     #[derive(Default)]
     pub enum Dependences {
         /// The control bits of machine code.
@@ -120,7 +120,7 @@ impl<M: WarpMask> AnyBoard<M> {
 kit::parameters! {
     /// Sizes and choices of the modern core.
     pub struct ModernConfig {
-        /// What keeps dependences between instructions of machine code.
+        /// Mechanism that keeps dependences between instructions of machine code.
         pub dependences: Dependences = (Dependences::ControlBits),
         /// Stall counts bound the distance of issues. Without that there are scoreboards and latencies by writer and
         /// reader, as designs that reorder have them.

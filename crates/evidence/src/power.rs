@@ -60,7 +60,7 @@ pub struct Kernel {
     /// Ours, by core design.
     #[serde(default)]
     pub watts: BTreeMap<String, f64>,
-    /// What is known of the deviation.
+    /// Known cause of the deviation.
     pub note: Option<String>,
 }
 

@@ -45,7 +45,7 @@ pub struct Claim {
     published: Option<f64>,
     at_least: Option<f64>,
     at_most: Option<f64>,
-    /// What is known about the difference.
+    /// Known cause of the difference.
     #[serde(default)]
     why: String,
 }
@@ -115,7 +115,7 @@ pub struct Judged {
     pub rows: usize,
     /// Result of their comparison.
     pub verdict: Verdict,
-    /// What is known about the difference.
+    /// Known cause of the difference.
     pub why: String,
 }
 

@@ -97,7 +97,7 @@ impl<'a> MachineBuilder<'a> {
 /// Checks that `setup` asks for nothing that `core`, which is not an SM, does not have.
 fn check_without_sms(setup: &Setup, core: &str, other: &Other) -> Result<(), String> {
     if setup.scheduler.is_some() {
-        return Err(no_sm(core, "warp schedulers: leave `--scheduler` out"));
+        return Err(no_sm(core, "warp schedulers: choose no scheduler"));
     }
     if setup.timeline.is_some() {
         return Err(no_sm(core, "pipeline that a timeline could show"));

@@ -114,7 +114,7 @@ pub(crate) fn check_core_on(core: &str, spec: &CoreSpec) -> Result<(), String> {
     checked.map_err(|problem| format!("core `{}`: {problem}", kit::text::excerpt(core)))
 }
 
-/// What an SM of `core` is made from on `gpu`, with the timing of `form`.
+/// Specification of an SM of `core` on `gpu`, with the timing of `form`.
 ///
 /// # Errors
 /// The description cannot be built. A core that is unknown or not an SM changes nothing.

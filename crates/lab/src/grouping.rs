@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Kernels that a group lists.
 const MOST_KERNELS: usize = 3;
 
-/// What launched a kernel: names, the outermost first, each with the number of its range.
+/// Origin of a launch: names, the outermost first, each with the number of its range.
 pub type Path = Vec<(String, u64)>;
 
 /// Launches by number: kernel, and cycles if it has any.
@@ -40,7 +40,7 @@ pub struct Group {
     pub kernels: Vec<GroupKernel>,
 }
 
-/// What launched a kernel.
+/// Origin of a launch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupedLaunch {
     /// Number of the launch.
@@ -116,7 +116,7 @@ impl Grouping {
         Self { by, groups: groups.collect(), launches }
     }
 
-    /// What a launch was launched by.
+    /// Path of the group of a launch.
     pub fn path(&self, launch: u32) -> Option<&[String]> {
         let at = self.launches.binary_search_by_key(&launch, |one| one.launch).ok()?;
         self.groups.get(self.launches[at].group).map(|group| &*group.path)

@@ -79,6 +79,7 @@ pub use device::SimulatedDevice;
 pub use early_reads::{EarlyReadFinding, ReadChecker, stalls_without_yield};
 pub use error::RunError;
 pub use exec::OutOfBounds;
+pub use exec::memory::MAX_LOCAL_BYTES;
 pub use export::{CORE_OF_TRACES, Export, TraceFormat, convert, export};
 pub use for_core::{
     ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard, needs_ptx, scheduler_of,
@@ -86,6 +87,7 @@ pub use for_core::{
 };
 pub use gpu::{HostThreads, StatInfo, Stats, Value};
 pub use kept::{KeptReport, identity_of};
+pub use lower::DEFAULT_STACK_BYTES;
 pub use memory_checks::{MemoryChecks, MemoryFinding};
 pub use monitor::{Details, Monitor, Progress, Unattended};
 pub use packed::{PackedStats, Values};

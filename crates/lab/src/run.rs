@@ -248,8 +248,8 @@ pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job)
     }
 }
 
-/// What to do about a wrong result of a run of which not all was simulated in time.
-const WRONG_WITHOUT_TIME: &str = "the result is wrong, and launches were executed without time, warps in long turns and CTAs one after another: a race of the program is a possible cause. --check-memory lists races; --time all executes every launch in the order of the GPU's timing";
+/// Advice after a wrong result of a run of which not all was simulated in time.
+const WRONG_WITHOUT_TIME: &str = "the result is wrong, and launches were executed without time, warps in long turns and CTAs one after another: a race of the program is a possible cause. Option check_memory lists races; option time, as all, executes every launch in the order of the GPU's timing";
 
 /// Why a job failed.
 struct Failure {
@@ -285,7 +285,7 @@ impl From<WorkloadError> for Failure {
     }
 }
 
-/// What a job made of its results.
+/// Checks and lines that a job makes of its results.
 struct Done {
     checks: Vec<Check>,
     /// Lines to print.

@@ -188,7 +188,7 @@ impl LoadableCore for Sgmf<(), Source> {
         };
         if live.kernel.is_machine_code() {
             return Err(format!(
-                "kernel `{}` is machine code, and an SGMF core executes PTX: --code ptx for a bundled workload, the PTX \
+                "kernel `{}` is machine code, and an SGMF core executes PTX: choose the code ptx of a bundled workload, the PTX \
                  for a launch file",
                 live.kernel.name()
             ));

@@ -209,7 +209,7 @@ fn a_report_has_what_the_core_knows_and_says_what_it_lacks() {
 
     let refused = |setup: Setup| run(&setup, &job("vectoradd"), &mut Unattended).expect_err("it is refused").message;
     let scheduled = refused(Setup { scheduler: Some("lrr".into()), ..setup.clone() });
-    assert_eq!(scheduled, "core `functional` is not an SM and has no warp schedulers: leave `--scheduler` out");
+    assert_eq!(scheduled, "core `functional` is not an SM and has no warp schedulers: choose no scheduler");
     let metered = refused(Setup { power_interval: NonZeroU64::new(100), ..setup.clone() });
     assert_eq!(metered, "core `functional` is not an SM and has no model of energy, and so no power over time");
     assert!(refused(Setup { core: "functional+scalar".into(), ..setup }).contains("is not an SM"));

@@ -174,7 +174,9 @@ fn a_warp_that_counts_while_it_waits_ends_without_time() {
     let body = "L:\nadd.u32 %r2, %r2, 1;\nld.volatile.global.u32 %r1, [%p+8];\nsetp.eq.u32 %q1, %r1, 0;\n@%q1 bra L;\n\
                 st.global.u32 [%p], %r2;";
     let message = run_with((Time::None, 1000), body, 1, 64, false).unwrap_err().to_string();
-    for part in ["2 warps have not ended", "repeats 4 instructions", "global 0x7f00000008 = 0x0", "--livelock-cycles"] {
+    for part in
+        ["2 warps have not ended", "repeats 4 instructions", "global 0x7f00000008 = 0x0", "option livelock_cycles"]
+    {
         assert!(message.contains(part), "no {part} in:\n{message}");
     }
     // What only computes may do so for as long as a thousand looks at it.

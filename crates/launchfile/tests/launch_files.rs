@@ -349,7 +349,7 @@ fn modules_are_replaced_from_outside() {
     assert!(error.contains("there is no module `c.ptx` to replace; did you mean"), "{error}");
     let own = text.split("[[launch]]").nth(2).unwrap();
     let error = with(&format!("[[launch]]{own}"), &[(None, "d")]).unwrap_err();
-    assert!(error.contains("each launch names its module; say which, as in --module b.ptx=FILE"), "{error}");
+    assert!(error.contains("each launch names its module; say which, as in b.ptx=FILE"), "{error}");
 }
 
 proptest::proptest! {

@@ -1,10 +1,10 @@
-//! What the user asks for of all calls, also of those before the driver is made.
+//! Requests of the user for all calls, also before the driver is made.
 
 use request::options;
 use request::values::By;
 use std::sync::OnceLock;
 
-/// What the report groups kernels by, if the user has asked for it.
+/// Criterion by which the report groups kernels, if the user has asked for one.
 pub fn by() -> Option<By> {
     static BY: OnceLock<Option<By>> = OnceLock::new();
     *BY.get_or_init(|| {

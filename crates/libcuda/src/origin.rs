@@ -1,11 +1,11 @@
-//! What launched a kernel, as the user has asked for it.
+//! Origins of launches, as the user has asked for them.
 
 use crate::asked::by;
 use crate::{nvtx, python};
 use cuda::origin::Part;
 use request::values::By;
 
-/// What is open in this thread, the outermost first.
+/// Ranges open in this thread, the outermost first.
 pub fn here() -> Vec<Part> {
     match by() {
         None => Vec::new(),

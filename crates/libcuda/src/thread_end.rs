@@ -30,7 +30,7 @@ std::arch::global_asm!(
 
 type Destroy = unsafe extern "C" fn(*mut c_void);
 
-/// What a thread destroys at its end, the last first.
+/// Objects that a thread destroys at its end, the last first.
 type List = Vec<(Destroy, *mut c_void)>;
 
 /// Registers a value that the calling thread destroys at its end.

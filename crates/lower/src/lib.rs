@@ -24,5 +24,5 @@ pub use crate::ptx::{load, load_parsed};
 #[doc(hidden)]
 pub use crate::sass::load_words;
 pub use crate::sass::{load_binary, load_cubin};
-pub use loaded::{KernelError, LoadError, Loaded, LowerOptions, Rejected};
+pub use loaded::{DEFAULT_STACK_BYTES, KernelError, LoadError, Loaded, LowerOptions, Rejected};
 pub use registers::{RegisterLimits, Registers};

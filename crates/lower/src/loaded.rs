@@ -42,7 +42,7 @@ pub struct LowerOptions {
     /// Loads code of another architecture than the GPU's.
     pub any_architecture: bool,
     /// Stack of a thread in bytes for machine code that does not bound it (recursion, calls through
-    /// pointers); 1 KiB if `None`. PTX takes what it needs.
+    /// pointers); [`DEFAULT_STACK_BYTES`] if `None`. PTX takes what it needs.
     pub stack_bytes: Option<u32>,
     /// Kernels of machine code are lowered when [`Loaded::prepare`] asks for them: libraries have thousands, of which a
     /// program launches few.

@@ -216,7 +216,7 @@ fn ptx_of_a_newer_target_is_refused() {
     let refused = load_for("sm_90", Some(75), false).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "m.ptx: it is PTX for sm_90, which an sm_75 does not run; choose a GPU of sm_90 or newer, compile it for compute_75, or allow any architecture (--any-architecture)"
+        "m.ptx: it is PTX for sm_90, which an sm_75 does not run; choose a GPU of sm_90 or newer, compile it for compute_75, or allow any architecture (option any_architecture)"
     );
     for (target, gpu, takes) in
         [("sm_75", 75, true), ("sm_52", 90, true), ("sm_80", 75, false), ("sm_90a", 90, true), ("sm_86", 80, false)]

@@ -106,8 +106,8 @@ impl Drain {
 }
 
 impl Port {
-    /// Whether the crossbar's input buffer of `packets` packets has room for one more at `now`. An SM that finds it
-    /// full takes it that packets leave it as fast as they have left it before the last exchange.
+    /// Whether the crossbar's input buffer of `packets` packets has room for one more at `now`. While it
+    /// is full, an SM assumes that it drains at the rate before the last exchange.
     #[inline]
     pub fn has_room(&self, packets: u32, now: Cycle) -> bool {
         let most = packets as usize;

@@ -194,7 +194,7 @@ fn argument(row: &'static OptionRow, way: Way) -> Arg {
 fn parser(row: &'static OptionRow) -> ValueParser {
     let choices = (row.choices)();
     if choices.is_empty() {
-        let checked = move |text: OsString| (row.check)(&text).map(|()| text);
+        let checked = move |text: OsString| (row.check)(&text).and_then(|()| row.check_bound(&text)).map(|()| text);
         return OsStringValueParser::new().try_map(checked).into();
     }
     let choices = choices.into_iter().map(|(name, meaning)| {
@@ -208,7 +208,7 @@ fn parser(row: &'static OptionRow) -> ValueParser {
 fn help(row: &OptionRow, way: Way, usual: Option<&str>) -> String {
     let several = if row.is_axis && way.has_plurals() { "; several between commas" } else { "" };
     let every = if several.is_empty() || !["gpu", "core", "scheduler"].contains(&row.name) { "" } else { ", or `all`" };
-    let default = usual.or(row.default_of(way)).or(row.usual);
+    let default = usual.or(row.default_of(way)).map(str::to_owned).or_else(|| row.usual());
     let default = default.map_or_else(String::new, |default| format!(" [default: {default}]"));
     format!("{}{several}{every}{default}", row.text.trim())
 }

@@ -29,9 +29,11 @@ fn meaning(row: &OptionRow) -> String {
         .map(|(name, meaning)| format!("`{name}`: {}", lower_first(meaning)))
         .collect();
     let choices = if choices.is_empty() { String::new() } else { format!(" ({})", choices.join("; ")) };
-    let default = row.default.or(row.usual).map_or_else(String::new, |default| format!(". Default: {default}"));
+    let default = row.default.map(str::to_owned).or_else(|| row.usual());
+    let default = default.map_or_else(String::new, |default| format!(". Default: {default}"));
+    let most = row.most.map_or_else(String::new, |most| format!("; at most {most}"));
     let exec = row.exec_default.map_or_else(String::new, |default| format!(", for programs {default}"));
-    format!("{}{choices}{default}{exec}", row.text.trim()).replace('|', "\\|")
+    format!("{}{choices}{default}{exec}{most}", row.text.trim()).replace('|', "\\|")
 }
 
 fn lower_first(text: &str) -> String {

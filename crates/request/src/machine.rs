@@ -4,7 +4,7 @@ use crate::BadRequest;
 use crate::comparison::Column;
 use crate::option::Way;
 use crate::options::Options;
-use crate::shown::Recorded;
+use crate::shown::{POWER_INTERVAL, Recorded, TIMELINE_CYCLES};
 use crate::values::distinct;
 use config::GpuConfig;
 use lab::energy::EnergyModel;
@@ -13,12 +13,6 @@ use lab::{HostThreads, RegisterChoice, Setup};
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::LazyLock;
-
-/// Core cycles between two points of power over time, if it is asked for without an interval.
-const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
-
-/// Core cycles of a timeline where none are given.
-const TIMELINE_CYCLES: u64 = 2000;
 
 /// The host threads of runs that name none: runs at the same time share them.
 static HOST: LazyLock<HostThreads> = LazyLock::new(HostThreads::all);

@@ -5,7 +5,7 @@ use crate::BadRequest;
 use crate::contents::{Contents, FileKind, kind};
 use crate::gpu;
 use crate::options::Options;
-use crate::values::{Assignment, Code, USUAL_GPU, assignment};
+use crate::values::{Assignment, Code, USUAL_GPU, USUAL_SEED, assignment};
 use kit::suggest;
 use lab::Job;
 use launchfile::{LaunchFile, Overrides};
@@ -151,7 +151,7 @@ fn workload(workload: &'static Workload, own: &str, options: &Options) -> Result
     }
     workload.params(size, &params).map_err(BadRequest::new)?;
     let params = params.into_iter().collect();
-    Ok(Job::Workload { name: name.into(), size, params, seed: options.seed.unwrap_or(1) })
+    Ok(Job::Workload { name: name.into(), size, params, seed: options.seed.unwrap_or(USUAL_SEED) })
 }
 
 fn trace(path: &Path, options: &Options) -> Result<Job, BadRequest> {

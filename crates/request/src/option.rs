@@ -151,8 +151,12 @@ pub struct OptionRow {
     pub default: Option<&'static str>,
     /// The default of `exec` where it is another one.
     pub exec_default: Option<&'static str>,
-    /// The value if none is given, in words.
+    /// The value if none is given, in words; `{}` is for `usual_value`.
     pub usual: Option<&'static str>,
+    /// The part of `usual` that a constant of the program has.
+    pub usual_value: fn() -> String,
+    /// The largest value, of a number.
+    pub most: Option<u64>,
     /// Other names on the command line and in the environment.
     pub aliases: &'static [&'static str],
     /// One-letter name on the command line.
@@ -194,6 +198,8 @@ impl OptionRow {
         default: None,
         exec_default: None,
         usual: None,
+        usual_value: String::new,
+        most: None,
         aliases: &[],
         short: None,
         python: None,
@@ -231,6 +237,21 @@ impl OptionRow {
     /// The value for `way` if none is given.
     pub fn default_of(&self, way: Way) -> Option<&'static str> {
         self.exec_default.filter(|_| way == Way::Exec).or(self.default)
+    }
+
+    /// The value if none is given, in words.
+    pub fn usual(&self) -> Option<String> {
+        self.usual.map(|text| text.replace("{}", &(self.usual_value)()))
+    }
+
+    /// Checks that a value is not above the largest one.
+    ///
+    /// # Errors
+    /// It is: both are named.
+    pub fn check_bound(&self, text: &OsStr) -> Result<(), String> {
+        let Some(most) = self.most else { return Ok(()) };
+        let value = u64::read(text)?;
+        if value > most { Err(format!("at most {most}, not {value}")) } else { Ok(()) }
     }
 
     /// Name on the command line, without the dashes.

@@ -6,11 +6,14 @@
 
 use crate::BadRequest;
 use crate::option::{Always, Field, Group, OptionRow, Reasons, Shaped, Way, options};
-use crate::shown::{Cycles, Destination, Every, Recorded, Sample, Statistics, Warps};
-use crate::values::{
-    Amount, Assignment, Branches, By, Code, Core, NameOrFile, Over, ProfiledAs, Scheduler, Setting, USUAL_GPU, Vary,
+use crate::shown::{
+    Cycles, Destination, EVERY_TIME, Every, POWER_INTERVAL, Recorded, Sample, Statistics, TIMELINE_CYCLES, Warps,
 };
-use lab::{OutOfBounds, RegisterMode, Time};
+use crate::values::{
+    Amount, Assignment, Branches, By, Code, Core, NameOrFile, Over, ProfiledAs, Scheduler, Setting, USUAL_GPU,
+    USUAL_SEED, Vary,
+};
+use lab::{DEFAULT_STACK_BYTES, MAX_LOCAL_BYTES, OutOfBounds, RegisterMode, Time};
 use launchfile::ModuleOverride;
 use std::ffi::OsString;
 use std::io;
@@ -65,7 +68,7 @@ const FAILURES: Reasons = &[
 options! {
     Machine {
         /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
-        gpu: Vec<NameOrFile>, "NAME|FILE", "v100", { aliases: &["gpus"], is_axis: true, is_traced: true, usual: Some("the launch file's, else rtx2060s"), exec_default: Some(USUAL_GPU) };
+        gpu: Vec<NameOrFile>, "NAME|FILE", "v100", { aliases: &["gpus"], is_axis: true, is_traced: true, usual: Some("the launch file's, else {}"), usual_value: || USUAL_GPU.into(), exec_default: Some(USUAL_GPU) };
         /// Core design with its parameters, such as ghost:issue_buffer=16 (`warpwright list cores`)
         core: Vec<Core>, "NAME", "ghost", { aliases: &["cores"], is_axis: true, usual: Some("the GPU description's") };
         /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`)
@@ -84,7 +87,7 @@ options! {
         max_cycles: Option<u64>, "NUMBER", "100000000";
         /// End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off
         livelock_cycles: Always<u64>, "NUMBER", "2000000", { default: Some("1000000") };
-        /// Run and count kernels as under a profiler, to compare with its figures: one at a time, with the part of the launch that it counts as launch latency (`cycles in all` are those of the profiler), and under ncu with empty caches. Cycles are those of the description's core clock. Settings given replace these
+        /// Run and count kernels as under a profiler, to compare with its figures: one at a time, with the part of the launch that it counts as launch latency (`cycles in all` are the profiler's), and under ncu with empty caches. Cycles are those of the description's core clock. Settings given replace these
         profiled_as: Option<ProfiledAs>, "TOOL", "ncu";
         /// Simulate in time also launches of a program that only fill memory, at least as much as the L2 holds. Otherwise they take the time of a memset and leave the L2 empty (`warpwright docs cuda`)
         time_fills: bool, "", "1", { absent: &[OF_PROGRAMS] };
@@ -109,21 +112,21 @@ options! {
     }
     Input {
         /// How much work, of bundled workloads: small, medium (about a million warp instructions) or large (about ten million)
-        size: Option<Size>, "SIZE", "small", { usual: Some("small"), absent: &[OWN_INPUT] };
+        size: Option<Size>, "SIZE", "small", { usual: Some("{}"), usual_value: || Size::default().name().into(), absent: &[OWN_INPUT] };
         /// A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table of values
         param: Vec<Assignment>, "NAME=VALUE", "n=1000", { python: Some("params"), absent: &[OWN_INPUT] };
         /// A file in place of the module of a launch file, or in place of the one that it calls NAME. A comparison takes several with commas: a column a version
         module: Vec<ModuleOverride>, "[NAME=]FILE", "kernels.ptx=other.cubin", { python: Some("modules"), absent: &[OWN_INPUT] };
         /// Seed of the generated inputs of bundled workloads
-        seed: Option<u64>, "NUMBER", "7", { usual: Some("1"), absent: &[OWN_INPUT] };
+        seed: Option<u64>, "NUMBER", "7", { usual: Some("{}"), usual_value: || USUAL_SEED.to_string(), absent: &[OWN_INPUT] };
         /// Code to run, of bundled workloads and programs that have both
         code: Always<Code>, "CODE", "ptx", { aliases: &["isa"], default: Some("auto") };
         /// Registers that PTX runs with: virtual, allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads and programs then run as PTX
-        registers: Option<RegisterMode>, "WHICH", "allocated", { usual: Some("virtual") };
+        registers: Option<RegisterMode>, "WHICH", "allocated", { usual: Some("{}"), usual_value: || RegisterMode::default().name().into() };
         /// Maximum number of registers per thread to allocate; values that do not fit are spilled to local memory
         max_registers: Option<u32>, "NUMBER", "32", { usual: Some("as many as the GPU allows") };
         /// Stack of each thread where machine code does not bound its own, with recursion or calls through pointers
-        stack_bytes: Option<u32>, "BYTES", "2048", { usual: Some("the launch file's, else 1024") };
+        stack_bytes: Option<u32>, "BYTES", "2048", { usual: Some("the launch file's, else {}"), usual_value: || DEFAULT_STACK_BYTES.to_string(), most: Some(MAX_LOCAL_BYTES as u64) };
         /// Effect of a kernel's access to global memory outside all allocations: error, or warn or allow, with which such accesses near allocations are harmless, as on hardware
         out_of_bounds: Always<OutOfBounds>, "POLICY", "allow", { default: Some("error"), exec_default: Some("warn") };
         /// Leave out the first bytes of device memory, in multiples of 256. Nothing should depend on it but the distribution of addresses over L2 and DRAM: several values show how much of a result is chance
@@ -145,13 +148,13 @@ options! {
         /// Write every statistic over time, and power, to a CSV file: a row for each interval of CYCLES core cycles; unrelated to sampled simulation
         sample: Option<Sample>, "CYCLES FILE", "1000,samples.csv", { writes: true, absent: &[ONE_RUN] };
         /// Core cycles between two points of power over time, which the JSON then holds too
-        power_interval: Option<NonZeroU64>, "CYCLES", "500", { usual: Some("1000, if it is asked for"), absent: &[ONE_RUN] };
+        power_interval: Option<NonZeroU64>, "CYCLES", "500", { usual: Some("{}, if it is asked for"), usual_value: || POWER_INTERVAL.to_string(), absent: &[ONE_RUN] };
     }
     Timeline {
         /// Write the timeline of each instruction, cycle by cycle: FILE.json for Perfetto (ui.perfetto.dev), any other for Konata
         timeline: Option<Recorded>, "FILE", "lud.kanata", { writes: true, absent: &[ONE_RUN] };
         /// Core cycles that the timeline shows, counted from the start of the run, such as 5000..7000
-        cycles: Option<Cycles>, "FROM..TO", "5000..7000", { usual: Some("2,000, from the first CTA of the SM on"), needs: &["timeline"], python: Some("timeline_cycles"), absent: &[ONE_RUN] };
+        cycles: Option<Cycles>, "FROM..TO", "5000..7000", { usual: Some("{}, from the first CTA of the SM on"), usual_value: || TIMELINE_CYCLES.to_string(), needs: &["timeline"], python: Some("timeline_cycles"), absent: &[ONE_RUN] };
         /// SMs that the timeline shows
         sm: Vec<u16>, "A,B", "1", { default: Some("0"), python: Some("timeline_sms"), needs: &["timeline"], absent: &[ONE_RUN] };
         /// Warp slots that the timeline shows, such as 0..7
@@ -161,7 +164,7 @@ options! {
     }
     Checkpoints {
         /// Write a checkpoint, from which the run can be resumed, when a kernel has ended and TIME (such as 60s, 10m, 0s for each kernel) has passed since the last one. FILE.kernels.jsonl gets the report of each kernel at once (`warpwright docs checkpoints`)
-        checkpoint: Option<Every>, "every=TIME,file=FILE", "every=0s,file=bfs.checkpoint", { usual: Some("every=60s,file=WORKLOAD-GPU-CORE.checkpoint"), absent: &[WHOLE_RUN] };
+        checkpoint: Option<Every>, "every=TIME,file=FILE", "every=0s,file=bfs.checkpoint", { usual: Some("every={}s,file=WORKLOAD-GPU-CORE.checkpoint"), usual_value: || EVERY_TIME.as_secs().to_string(), absent: &[WHOLE_RUN] };
         /// Continue a run from its checkpoint; the report is the same as without interruption. Without WORKLOAD, the options of that run hold, and options given replace them
         resume: Option<PathBuf>, "FILE", "bfs.checkpoint", { absent: &[WHOLE_RUN] };
     }
@@ -205,6 +208,15 @@ pub fn row(name: &str) -> Option<&'static OptionRow> {
     ROWS.iter().find(|row| row.name == name)
 }
 
+/// The words of a command line of `way` that give these options, by their names in the table.
+///
+/// # Panics
+/// There is no such option.
+pub fn words<const N: usize>(way: Way, given: [(&str, OsString); N]) -> Vec<OsString> {
+    let words = |(name, text)| row(name).expect("an option of the table").words(way, &[text]);
+    given.into_iter().flat_map(words).collect()
+}
+
 impl Options {
     /// As if nothing was given.
     pub fn new(way: Way) -> Self {
@@ -233,7 +245,7 @@ impl Options {
             let field = options.field_mut(row);
             field.clear();
             for text in texts {
-                if let Err(why) = field.add(text) {
+                if let Err(why) = field.add(text).and_then(|()| row.check_bound(text)) {
                     problems.push(format!("{}: {why}", called(row)));
                 }
             }
@@ -273,9 +285,6 @@ impl Options {
                 name("max_registers"),
                 name("registers")
             ));
-        }
-        if self.stack_bytes.is_some_and(|bytes| bytes > MOST_STACK_BYTES) {
-            found.push(format!("{}: a stack has {MOST_STACK_BYTES} bytes at most", name("stack_bytes")));
         }
         if self.scaling && self.threads.is_some() {
             found.push(format!("{} runs on one host thread: leave {} out", name("scaling"), name("threads")));
@@ -317,6 +326,3 @@ impl Options {
         row(name).map_or_else(|| name.to_owned(), |row| row.called(self.way))
     }
 }
-
-/// Maximum stack of a thread, as CUDA has it (`cudaLimitStackSize`).
-const MOST_STACK_BYTES: u32 = 512 << 10;

@@ -134,6 +134,12 @@ impl Display for Warps {
     }
 }
 
+/// Core cycles between two points of power over time, if it is asked for without an interval.
+pub(crate) const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
+
+/// Core cycles of a timeline where none are given.
+pub(crate) const TIMELINE_CYCLES: u64 = 2000;
+
 /// Statistics over time: the interval in core cycles, and the file that they are written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
@@ -152,7 +158,7 @@ impl One for Sample {
         let (interval, file) = text.split_once(',').map_or((text, None), |(interval, file)| (interval, Some(file)));
         let interval = interval.trim().replace('_', "").parse().map_err(|_| {
             format!(
-                "`{}` is not a number of cycles above 0\n  hint: the number of core cycles comes first, as in --sample 1000 bfs.csv",
+                "`{}` is not a number of cycles above 0\n  hint: the number of core cycles comes first, then the file",
                 shown(interval.as_ref())
             )
         })?;
@@ -221,7 +227,7 @@ pub struct Every {
 }
 
 /// Time between two checkpoints by default.
-const EVERY_TIME: Duration = Duration::from_secs(60);
+pub(crate) const EVERY_TIME: Duration = Duration::from_secs(60);
 
 /// Units of time, with their milliseconds.
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)];

@@ -31,7 +31,7 @@ pub struct RunRow<'a> {
     scope: &'static str,
     launch: Option<u32>,
     kernel: &'a str,
-    /// What launched it, the outermost first, if that was asked for.
+    /// Ranges that launched it, the outermost first, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<String>,
     grid: String,

@@ -20,6 +20,9 @@ use workloads::Size;
 /// The GPU that runs if neither the user nor a launch file names one.
 pub const USUAL_GPU: &str = "rtx2060s";
 
+/// Seed of generated inputs if none is given.
+pub(crate) const USUAL_SEED: u64 = 1;
+
 /// The word for all in a list of GPUs, cores or schedulers.
 pub const EVERY: &str = "all";
 
@@ -164,7 +167,7 @@ choices! {
     ];
 }
 
-/// What the kernels of a program are grouped by.
+/// Criterion by which the kernels of a program are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The NVTX ranges in which they were launched.
@@ -288,7 +291,7 @@ parametric! {
     Scheduler, lab::check_scheduler;
 }
 
-/// What speedups are over: each column is compared with the one that has this instead of its own.
+/// Baseline of speedups: each column is compared with the one that has this instead of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Over {
     /// A core design with its parameters.

@@ -89,6 +89,31 @@ fn names_are_unique_and_texts_are_whole() {
         let ends_well = !row.text.trim().ends_with('.') && row.text.trim().starts_with(char::is_uppercase);
         assert!(ends_well, "{}: a capital first, no full stop at the end", row.name);
         assert!(row.default.is_none() || row.usual.is_none(), "{}: two defaults", row.name);
+        let filled = row.usual.is_some_and(|text| text.contains("{}"));
+        assert_eq!(filled, !(row.usual_value)().is_empty(), "{}: a value without a place, or the reverse", row.name);
+    }
+    let usual = |name: &str| row(name).and_then(OptionRow::usual);
+    assert_eq!(usual("gpu").as_deref(), Some("the launch file's, else rtx2060s"));
+    assert_eq!(usual("checkpoint").as_deref(), Some("every=60s,file=WORKLOAD-GPU-CORE.checkpoint"));
+}
+
+/// The largest value of a number is the same by every way in.
+#[test]
+fn numbers_above_their_bounds_are_refused() {
+    let bounded: Vec<_> = ROWS.iter().filter_map(|row| Some((row, row.most?))).collect();
+    assert!(bounded.iter().any(|(row, _)| row.name == "stack_bytes"), "{bounded:?}");
+    for (row, most) in bounded {
+        let text = |value: u64| vec![OsString::from(value.to_string())];
+        for way in Way::ALL.into_iter().filter(|way| row.reason(*way).is_none()) {
+            let read = |value| by_texts(way, &vec![(row, text(value))]);
+            assert!(read(most).is_ok(), "{} by {}", row.name, way.name());
+            let why = read(most + 1).unwrap_err();
+            assert_eq!(why, format!("{}: at most {most}, not {}", row.called(way), most + 1));
+        }
+        let by_words = |value| by_command::<Run>(&row.words(Way::Run, &text(value)));
+        assert!(by_words(most).is_ok());
+        let why = by_words(most + 1).unwrap_err();
+        assert!(why.contains(&format!("at most {most}, not {}", most + 1)), "{why}");
     }
 }
 

@@ -85,7 +85,7 @@ pub struct Parameter {
     pub max: u64,
     /// The value must be a multiple of this.
     pub multiple_of: u64,
-    /// Whether it chooses one of several programs: titles have it only where it is not the usual one.
+    /// Whether it chooses one of several programs. Titles name it only if the value is not the default.
     pub is_variant: bool,
 }
 

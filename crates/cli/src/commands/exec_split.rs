@@ -7,7 +7,7 @@ use ::render::report;
 use experiment::slurm;
 use experiment::split::{self, Identity, ProgramReport};
 use experiment::store::Store;
-use request::options::Texts;
+use request::options::{Texts, words};
 use request::shown::Destination;
 use request::{Group, Options, Way, gpu, outputs, sweep};
 use sha2::{Digest, Sha256};
@@ -228,8 +228,14 @@ fn timed(
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
     command.arg("exec");
     command.args(asked.of_share());
-    command.args(["--quiet", "--time", &choice(share), "--threads", &threads.max(1).to_string(), "--json"]);
-    command.arg(&json).arg("--").args(asked.program).stdin(Stdio::null());
+    let threads = threads.max(1).to_string();
+    let own = [
+        ("quiet", "1".into()),
+        ("time", choice(share).into()),
+        ("threads", threads.into()),
+        ("json", json.clone().into()),
+    ];
+    command.args(words(Way::Exec, own)).arg("--").args(asked.program).stdin(Stdio::null());
     if share.is_some() {
         command.stdout(Stdio::null()).stderr(File::create(&log).map_err(cannot)?);
     }
@@ -297,8 +303,8 @@ fn by_slurm(
     let cannot = |e: std::io::Error| Failure::failed(format!("cannot find out how this command was called: {e}"));
     let folder = std::path::absolute(store.folder()).map_err(cannot)?;
     let program = std::env::current_exe().map_err(cannot)?;
-    let own: [OsString; 5] =
-        ["--split".into(), count.to_string().into(), "--points".into(), folder.clone().into(), "--quiet".into()];
+    let own: [OsString; 4] = ["--split".into(), count.to_string().into(), "--points".into(), folder.clone().into()];
+    let own = own.into_iter().chain(words(Way::Exec, [("quiet", "1".into())]));
     let command = [program.into(), "exec".into()].into_iter().chain(asked.of_share()).chain(own);
     let text = |word: OsString| word.to_string_lossy().into_owned();
     let array = slurm::Array {

@@ -45,7 +45,7 @@ pub struct Args {
     #[arg(long)]
     structures: bool,
     /// GPU whose SMs have the structures: a built-in one or the path of a description
-    #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
+    #[arg(long, value_name = "NAME|FILE", default_value = values::USUAL_GPU)]
     gpu: PathBuf,
     #[command(flatten)]
     formats: Formats,

@@ -8,6 +8,7 @@ use experiment::plan::{Estimate, Runs};
 use experiment::slurm;
 use experiment::store::Store;
 use request::Way;
+use request::options::words;
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -72,7 +73,7 @@ fn task(program: &Path, asked: &Asked<'_>, points: &Path) -> Vec<String> {
     let of_runs = asked.of_runs().into_iter().filter(|(row, _)| row.name != "threads");
     let of_runs = of_runs.flat_map(|(row, values)| row.words(Way::Sweep, &values));
     let own = asked.keeping.stock.then(|| "--stock".into()).into_iter();
-    let own = own.chain(["--points".into(), points.into(), "--quiet".into()]);
+    let own = own.chain(["--points".into(), points.into()]).chain(words(Way::Sweep, [("quiet", "1".into())]));
     let words = [program.into(), "sweep".into()].into_iter().chain(what).chain(of_runs).chain(own);
     words.map(|word: OsString| word.to_string_lossy().into_owned()).collect()
 }

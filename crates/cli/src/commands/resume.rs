@@ -7,8 +7,9 @@ use crate::failure::Failure;
 use crate::output;
 use kit::locks;
 use lab::{CheckpointPlan, Checkpoints, Job, SavedRun};
+use request::options::row;
 use request::shown::Every;
-use request::{Options, ROWS};
+use request::{Options, ROWS, Way};
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -117,6 +118,7 @@ pub fn completed(words: &[OsString], grammar: &clap::Command) -> Result<Option<V
 fn without_outputs(stored: &[String], grammar: &clap::Command, resumed: &Path) -> Option<(Vec<OsString>, Vec<String>)> {
     let run = grammar.find_subcommand("run")?;
     let (_, stored) = stored.split_first().filter(|(command, _)| *command == "run")?;
+    let checkpoint = row("checkpoint")?.called(Way::Run);
     let (mut kept, mut left_out) = (Vec::new(), Vec::new());
     let mut words = stored.iter();
     while let Some(word) = words.next() {
@@ -124,9 +126,9 @@ fn without_outputs(stored: &[String], grammar: &clap::Command, resumed: &Path) -
         match option {
             // What follows would not be read as an option any more.
             "--" => return None,
-            "--checkpoint" => {
+            _ if option == checkpoint => {
                 let every = joined.or_else(|| words.next().map(String::as_str))?.parse::<Every>().ok()?;
-                let mut option = OsString::from(format!("--checkpoint=every={}ms,file=", every.time.as_millis()));
+                let mut option = OsString::from(format!("{checkpoint}=every={}ms,file=", every.time.as_millis()));
                 option.push(resumed);
                 kept.push(option);
             }

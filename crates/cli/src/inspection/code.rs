@@ -83,7 +83,7 @@ pub struct CodeKernel {
     pub classes: Option<Mix>,
     /// Instructions and features that cannot be executed.
     pub not_executable: Vec<Obstacle>,
-    /// What may help.
+    /// Remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Reads that come too early by a GPU's latencies, if it is checked.

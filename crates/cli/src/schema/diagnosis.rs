@@ -11,7 +11,7 @@ fn cause() -> Value {
             ("rule", text("Name of the rule, as `warpwright docs diagnosis` has it.")),
             ("kernel", text("Name of the kernel; empty if the cause is of the whole run.")),
             ("sentence", text("The cause with its figures and the gain at most.")),
-            ("remedy", text("What to try.")),
+            ("remedy", text("Suggested change.")),
             ("instruction", nullable(text("The instruction, of a run with a profile."))),
             ("pc", nullable(count("Its place in the code, from 0.", ""))),
             ("file", nullable(text("File of its line."))),

@@ -258,7 +258,7 @@ fn grouping() -> Value {
         ],
     );
     let launch = object(
-        "What launched a kernel.",
+        "Origin of a launch.",
         [
             ("launch", count("Number of the launch.", "")),
             ("group", count("Its group, an index of the groups.", "")),
@@ -274,7 +274,7 @@ fn grouping() -> Value {
     object(
         "The kernels of a program by what launched them (`--by`).",
         [
-            ("by", word("What they are grouped by.", &["nvtx", "python"])),
+            ("by", word("Criterion of the groups.", &["nvtx", "python"])),
             ("groups", list("Each before the groups within it; on one level, the group of most cycles first.", &group)),
             ("launches", list("Each launch.", &launch)),
         ],
@@ -656,7 +656,7 @@ pub fn reproduce() -> Value {
             ("half", nullable(number("Half of the 95 % confidence interval, of repeated runs.", ""))),
             ("rows", count("Rows that ours is over.", "")),
             ("verdict", word("Result of the comparison.", &["holds", "same_sign", "not", "unknown"])),
-            ("why", text("What is known about the difference.")),
+            ("why", text("Known cause of the difference.")),
         ],
     );
     let comparisons = object(

@@ -62,7 +62,7 @@ pub struct Platform {
     pub(crate) contexts: Handles<Context>,
     /// Parts of the report beside the figures of the devices.
     pub notes: Notes,
-    /// What the report groups kernels by.
+    /// Criterion by which the report groups kernels.
     pub(crate) by: Option<By>,
     /// Launches that only fill memory are simulated in time.
     pub(crate) times_fills: bool,

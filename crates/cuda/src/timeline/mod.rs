@@ -157,11 +157,11 @@ pub struct Timeline {
     untimed: BTreeMap<String, Untimed>,
     /// Launches that only fill memory are simulated in time.
     pub(crate) times_fills: bool,
-    /// What a program that takes long is told.
+    /// Advice for a program that takes long.
     advice: Advice,
     /// Launches that were fills and not simulated, with their kernels.
     filled: Vec<(u32, String)>,
-    /// What is open in the program for launches that are requested now.
+    /// Ranges open in the program for launches that are requested now.
     pub(crate) origin: Origin,
     /// What was open when launch `i` was requested and when it was made, up to the last launch with something open.
     origins: Vec<(Origin, Origin)>,

@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// Words of a page of the shadow of global memory.
 const PAGE_WORDS: u64 = 1024;
 
-/// What is checked.
+/// Accesses that are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Accesses outside allocations.

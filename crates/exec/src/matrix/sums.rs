@@ -20,7 +20,7 @@ pub(super) struct Sums {
     pub together: usize,
     /// Bits below the greatest exponent that count.
     fraction_bits: i32,
-    /// What the result is rounded to.
+    /// Type to which the result is rounded.
     result: Precision,
 }
 

@@ -91,7 +91,7 @@ impl FromStr for Time {
         if name != "representative" {
             return Err(problem(" chooses nothing"));
         }
-        parameters::configured("--time representative", &settings).map(Self::Representative)
+        parameters::configured("representative", &settings).map(Self::Representative)
     }
 }
 

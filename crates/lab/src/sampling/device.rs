@@ -33,10 +33,13 @@ fn plain_name(launch: &Launch) -> &str {
 
 /// The message of a livelock of a launch of `kernel` that is executed without time.
 fn livelock_without_time(livelock: &Livelock, kernel: &str) -> String {
-    let computes =
-        if livelock.is_certain { "" } else { ". If it only computes for so long, a larger --livelock-cycles lets it" };
+    let computes = if livelock.is_certain {
+        ""
+    } else {
+        ". If it only computes for so long, a larger bound lets it (option livelock_cycles)"
+    };
     format!(
-        "{livelock}\n  hint: without time launches, and their CTAs, are executed one after another; a kernel that waits for later ones, or for copies or the host meanwhile, must be timed, as with --time kernels={kernel}{computes}"
+        "{livelock}\n  hint: without time launches, and their CTAs, are executed one after another; a kernel that waits for later ones, or for copies or the host meanwhile, must be timed (option time: kernels={kernel}){computes}"
     )
 }
 
@@ -208,7 +211,7 @@ impl SimulatedDevice<'_> {
             _ => "Put the two accesses into separate launches",
         };
         self.sampler().remark(format!(
-            "`{name}` has a race that decides its result: {first}{others}. Without time, warps have long turns and CTAs run one after another. {mend}, or execute the kernel in the order of the GPU's timing (--time kernels={name}); --check-memory lists all races"
+            "`{name}` has a race that decides its result: {first}{others}. Without time, warps have long turns and CTAs run one after another. {mend}, or execute the kernel in the order of the GPU's timing (option time: kernels={name}); option check_memory lists all races"
         ));
     }
 

@@ -413,7 +413,7 @@ impl Sampler {
             self.choice
         )];
         remarks.extend(self.remarks.iter().cloned());
-        remarks.extend(self.unmatched().iter().map(|part| format!("--time: `{part}` names no launch of this run")));
+        remarks.extend(self.unmatched().iter().map(|part| format!("time: `{part}` names no launch of this run")));
         remarks
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn check_architecture(
         remarks.note(mismatch);
         return Ok(());
     }
-    Err(format!("{mismatch}\n  hint: choose another GPU, or allow it with --any-architecture"))
+    Err(format!("{mismatch}\n  hint: choose another GPU, or allow any architecture (option any_architecture)"))
 }
 
 /// A kernel's name as in its source.

@@ -9,6 +9,7 @@ use super::diagnostics::Problem;
 use super::expr::{self, Expr, Names, Scope};
 use super::model::*;
 use super::overrides::Overrides;
+use exec::memory::MAX_LOCAL_BYTES;
 use kit::suggest;
 use kit::text::bounded;
 use std::ops::Range;
@@ -80,8 +81,6 @@ struct Reader<'t> {
     modules: Vec<ModuleSpec>,
 }
 
-/// The most local memory of a thread.
-const MAX_STACK_BYTES: u32 = 512 << 10;
 /// The largest heap of kernels.
 const MAX_HEAP_BYTES: u64 = 16 << 30;
 
@@ -110,7 +109,7 @@ impl<'t> Reader<'t> {
         self.read_values(root.get("values"));
         let seed = root.get("seed").and_then(|v| self.whole_constant(v)).unwrap_or(0);
         let stack_bytes =
-            root.get("stack_bytes").and_then(|v| self.size(v, "a thread's stack", MAX_STACK_BYTES.into()));
+            root.get("stack_bytes").and_then(|v| self.size(v, "a thread's stack", MAX_LOCAL_BYTES.into()));
         let heap_bytes = root.get("heap_bytes").and_then(|v| self.size(v, "the heap of kernels", MAX_HEAP_BYTES));
         self.read_default_module(root.get("module"));
         let buffers = self.read_buffers(root);
@@ -189,7 +188,7 @@ impl<'t> Reader<'t> {
             let message = match &replaced.name {
                 Some(name) => format!("there is no module `{name}` to replace{}", suggest::among(name, &known)),
                 None => format!(
-                    "--module {}: each launch names its module; say which, as in --module {}=FILE",
+                    "module {}: each launch names its module; say which, as in {}=FILE",
                     replaced.path.display(),
                     known.first().unwrap_or(&"NAME")
                 ),

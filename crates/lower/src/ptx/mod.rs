@@ -84,6 +84,6 @@ fn other_target(module: &ptx::ast::Module, options: LowerOptions) -> Option<Stri
     }
     let older = if own { "" } else { " or newer" };
     Some(format!(
-        "it is PTX for {target}, which an sm_{gpu} does not run; choose a GPU of sm_{sm}{older}, compile it for compute_{gpu}, or allow any architecture (--any-architecture)"
+        "it is PTX for {target}, which an sm_{gpu} does not run; choose a GPU of sm_{sm}{older}, compile it for compute_{gpu}, or allow any architecture (option any_architecture)"
     ))
 }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// Code that may run where an instruction of a known name is not supported.
 const HINT: &str = "  hint: the kernel's PTX or its machine code for another architecture may run, if the file has them: \
-                    --code ptx, or a GPU of another architecture";
+                    choose the code ptx, or a GPU of another architecture";
 
 /// `, k.cu:7` for the source of an instruction, if the cubin has line tables.
 fn source(lines: &LineTables, function: u32, offset: u64) -> String {

@@ -88,7 +88,7 @@ pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptio
     if is_cubin(file) {
         let sm = u32::from(Cubin::parse(file).map_err(|e| fail(e.to_string()))?.sm);
         if !options.any_architecture && !isa::runs_on(sm, sm_version) {
-            let hint = "choose another GPU, or allow any architecture (--any-architecture)";
+            let hint = "choose another GPU, or allow any architecture (option any_architecture)";
             let problem = format!("it is machine code for sm_{sm}, which an sm_{sm_version} does not run; {hint}");
             return Err(Box::new(LoadError { only_for: vec![sm], ..*fail(problem) }));
         }

@@ -295,10 +295,10 @@ def sweep(
         nothing: a livelock. Without time (--time), warp instructions count. 0 turns this off. Default: 1000000.
     profiled_as
         Run and count kernels as under a profiler, to compare with its figures: one at a time, with the part of the
-        launch that it counts as launch latency (`cycles in all` are those of the profiler), and under ncu with empty
-        caches. Cycles are those of the description's core clock. Settings given replace these (`ncu`: nsight Compute as
-        it is by default: one kernel at a time, caches empty before each; `nvprof`: nvprof: one kernel at a time, caches
-        as the program leaves them; `usual`: the profiler that cycles of the GPU are usually counted with, by its
+        launch that it counts as launch latency (`cycles in all` are the profiler's), and under ncu with empty caches.
+        Cycles are those of the description's core clock. Settings given replace these (`ncu`: nsight Compute as it is
+        by default: one kernel at a time, caches empty before each; `nvprof`: nvprof: one kernel at a time, caches as
+        the program leaves them; `usual`: the profiler that cycles of the GPU are usually counted with, by its
         description).
     settings
         A value of the GPU description, such as sm.issue.schedulers=2 or clocks.core_mhz=1.5GHz; `warpwright list
@@ -337,7 +337,7 @@ def sweep(
         as many as the GPU allows.
     stack_bytes
         Stack of each thread where machine code does not bound its own, with recursion or calls through pointers.
-        Default: the launch file's, else 1024.
+        Default: the launch file's, else 1024; at most 524288.
     out_of_bounds
         Effect of a kernel's access to global memory outside all allocations: error, or warn or allow, with which such
         accesses near allocations are harmless, as on hardware. Default: error, for programs warn.

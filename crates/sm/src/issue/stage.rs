@@ -44,8 +44,8 @@ pub(crate) struct IssueStage<D: CoreDesign> {
     width: usize,
     /// Every scheduler looks at all of its live warps.
     considers_live: bool,
-    /// Schedulers that issued nothing for want of room in an issue latch, one bit each: those for which it was that of
-    /// the memory pipe, and [`SCHEDULERS`] bits higher the others.
+    /// Schedulers that issued nothing for lack of room in an issue latch, one bit each. Bits from 0 on: the latch of the
+    /// memory pipe. Bits from [`SCHEDULERS`] on: another latch.
     blocked: u16,
     /// Each scheduler has a partition of its own.
     has_partitions: bool,

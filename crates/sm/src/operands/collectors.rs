@@ -8,9 +8,9 @@
 //!
 //! With [`crate::CoreOptions::collectors_as_gpgpu_sim`] neither D-OC1 nor D-OC3 holds (`gpgpu_sim_order`).
 //!
-//! A collector may send its instruction on, once it has its operands, before an older one: also where
-//! both access memory, or it writes what the other has yet to read, unless the core design asks for
-//! order ([`CollectorRules`]).
+//! A collector may dispatch its instruction before an older one, even if both access memory or the younger
+//! one overwrites a register that the older one has not read. A core design can require order
+//! ([`CollectorRules`]).
 //!
 //! - D-OC1: input ports limit instructions per pipe and round, as in GPGPU-Sim 4; but a pipe whose
 //!   oldest instruction finds its own sub-core's collectors taken does not hold up other sub-cores.

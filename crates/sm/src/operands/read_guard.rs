@@ -5,9 +5,9 @@
 //!   from the register file, what it writes.
 //! - **Out.** It is not sent to its unit while such an older one in a collector has reads to be served.
 //!
-//! Older is what issued before. So whatever waits by these rules waits for one that issued before it, and
-//! holds nothing that this one needs: a collector is taken only when the older one has its own, and banks
-//! always serve.
+//! An instruction is older if it issued before. Each wait is for an older instruction and holds nothing that
+//! this one needs: a collector is taken only when the older instruction has its own, and banks always serve.
+//! Therefore waits end.
 
 use super::pool::{Collector, Pool};
 use super::{Mask, PARTITIONS};

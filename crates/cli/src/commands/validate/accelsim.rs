@@ -8,6 +8,8 @@ use crate::render::wrap::wrapped;
 use crate::{interrupt, output, preparation};
 use evidence::accelsim::{AccelSimRow, Compared, Ours, Reference, Summary, Traces, deviation_percent};
 use kit::text::with_section;
+use request::Way;
+use request::options::words;
 use serde::Serialize;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -186,13 +188,14 @@ fn measure(list: &Path, gpu: &str, repeat: u32) -> Result<Ours, String> {
 fn run_apart(list: &Path, gpu: &Path) -> Result<Ours, String> {
     let program = std::env::current_exe().map_err(|e| format!("this program cannot be found: {e}"))?;
     let mut command = Command::new(program);
-    command.arg("run").arg(list).arg("--gpu").arg(gpu).args([
-        "--any-architecture",
-        "--threads",
-        "1",
-        "--quiet",
-        "--json",
-    ]);
+    let given = [
+        ("gpu", gpu.into()),
+        ("any_architecture", "1".into()),
+        ("threads", "1".into()),
+        ("quiet", "1".into()),
+        ("json", "-".into()),
+    ];
+    command.arg("run").arg(list).args(words(Way::Run, given));
     let started = Instant::now();
     let ran = command.stdin(Stdio::null()).output().map_err(|e| format!("this program cannot be run again: {e}"))?;
     let seconds = started.elapsed().as_secs_f64();

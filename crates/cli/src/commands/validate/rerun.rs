@@ -2,6 +2,8 @@
 //! profiler that counted them.
 
 use crate::failure::Failure;
+use request::Way;
+use request::options::words;
 use serde::Deserialize;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -135,14 +137,17 @@ impl Programs {
         }
         let report = root.path().join("report.json");
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["exec", "--gpu", machine.gpu, "-q", "--json"]).arg(&report);
+        command.arg("exec").args(words(Way::Exec, [("quiet", "1".into()), ("json", report.clone().into())]));
         let given = [
-            ("--core", machine.core),
-            ("--profiled-as", machine.profiled_as),
-            ("--time", machine.time),
-            ("--energy-model", machine.energy_model),
+            ("gpu", Some(machine.gpu)),
+            ("core", machine.core),
+            ("profiled_as", machine.profiled_as),
+            ("time", machine.time),
+            ("energy_model", machine.energy_model),
         ];
-        command.args(given.iter().filter_map(|&(option, value)| Some([option, value?])).flatten());
+        for (name, value) in given {
+            command.args(value.into_iter().flat_map(|value| words(Way::Exec, [(name, value.into())])));
+        }
         command.arg("--").arg(self.folder.join(program)).args(arguments.split_whitespace());
         let ended = command.current_dir(&place).stdin(Stdio::null()).stdout(Stdio::null()).output()?;
         let Ok(text) = fs::read_to_string(&report) else {

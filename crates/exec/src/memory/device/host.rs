@@ -1,4 +1,4 @@
-//! What the host does with device memory: reads, writes, fills and copies.
+//! Accesses of the host to device memory: reads, writes, fills and copies.
 
 use super::{DeviceMemory, Fill, MemoryError};
 use crate::memory::pages::{DeviceAllocation, PAGE_BYTES};
