@@ -33,7 +33,7 @@ fn compare_is_the_same_for_any_number_of_threads() {
         );
         let time = |run: &Value| run["report"]["total"]["time"].as_f64().unwrap();
         assert_eq!(run["column"], i % 4);
-        let expected = time(&runs[i / 4 * 4]) / time(run);
+        let expected = time(&runs[i / 2 * 2]) / time(run);
         assert!((run["speedup"].as_f64().unwrap() - expected).abs() < 1e-12, "{run}");
     }
 }
@@ -117,6 +117,11 @@ fn the_baseline_is_a_choice() {
     assert!((run(3)["speedup"].as_f64().unwrap() - time(2) / time(3)).abs() < 1e-12);
     let text = succeed(&args);
     assert!(text.contains("Speedup over inorder-war-exact") && !text.contains("no protection"), "{text}");
+    let of_each = ["compare", "lud:n=64", "nn:places=512", "--gpus", "rtx2060s,v100", "--register-file", "x1,x2"];
+    let text = succeed(&of_each);
+    assert!(text.contains("Speedup over registers x1\n"), "{text}");
+    let text = succeed(&[&of_each[..], &["--over", "gpu=v100"]].concat());
+    assert!(text.contains("Speedup over v100\n"), "{text}");
     let bad = run_command(&["compare", "lud", "--over", "inordr"]);
     assert!(bad.status == 2 && bad.stderr.contains("did you mean `inorder`"), "{}", bad.stderr);
 }

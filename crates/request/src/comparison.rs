@@ -61,6 +61,19 @@ pub struct Axis {
     pub is_setting: bool,
 }
 
+impl Axis {
+    /// The name as headings have it: the last part of a setting's key.
+    pub fn short_name(&self) -> &str {
+        self.name.rsplit('.').next().unwrap_or(&self.name)
+    }
+
+    /// The value without the name that headings put before it: `lru` of `replacement=lru`, `x2` of `registers x2`.
+    pub fn bare_value(&self) -> &str {
+        let named = self.value.strip_prefix(self.short_name()).and_then(|rest| rest.strip_prefix(['=', ' ']));
+        named.unwrap_or(&self.value)
+    }
+}
+
 impl Column {
     /// Published figures of its core design.
     fn published_figure(&self) -> Option<&'static published::Figure> {
@@ -332,6 +345,20 @@ impl Comparison {
     /// The column that a column's relative figures are over.
     pub fn baseline(&self, column: usize) -> &Column {
         &self.columns[self.columns[column].baseline]
+    }
+
+    /// What relative figures are over: the label of the only baseline, or the values that all baselines share.
+    pub fn baseline_name(&self) -> String {
+        let (columns, first) = (&self.columns, self.baseline(0));
+        if columns.iter().all(|column| column.baseline == columns[0].baseline) {
+            return first.label.clone();
+        }
+        let is_shared = |(at, axis): &(usize, &Axis)| {
+            (0..columns.len()).all(|column| self.baseline(column).axes.get(*at) == Some(*axis))
+        };
+        let values = first.axes.iter().enumerate().filter(is_shared).map(|(_, axis)| axis.value.as_str());
+        let shared = values.collect::<Vec<_>>().join(" ");
+        if shared.is_empty() { first.core.clone() } else { shared }
     }
 
     /// Puts the remarks on rows into the reports of their runs.

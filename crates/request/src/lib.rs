@@ -34,6 +34,7 @@ pub mod name;
 pub mod option;
 pub mod options;
 pub mod outputs;
+mod relative;
 pub mod shown;
 pub mod sweep;
 pub mod tables;

@@ -72,8 +72,8 @@ options! {
         scheduler: Vec<Scheduler>, "NAME", "lrr", { aliases: &["schedulers"], is_axis: true, is_traced: true, usual: Some("the GPU description's") };
         /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and two are shown as a grid
         vary: Vec<Vary>, "KEY=A,B", "sm.issue.schedulers=1,2", { absent: &[COMPARED] };
-        /// Core design or warp scheduler that speedups and other relative figures are over, for each column with everything else the same; it runs even if --cores or --schedulers leaves it out
-        over: Option<Over>, "NAME", "inorder", { absent: &[COMPARED], usual: Some("the first column") };
+        /// Baseline of speedups and other relative figures, for each column with everything else the same: a core design or warp scheduler, which runs even if --cores or --schedulers leaves it out, or a value among those that vary, as headings have it (registers=x1, replacement=lru, gpu=v100)
+        over: Option<Over>, "NAME|AXIS=VALUE", "inorder", { absent: &[COMPARED], usual: Some("the first column; of the same GPU, where other things vary too") };
         /// Take the workloads as versions of the same work: a column each, with speedups over the first
         as_columns: bool, "", "1", { absent: &[COMPARED] };
         /// Run everything this many times with small random changes that should not matter: the cluster of SMs that gets the first CTA, the addresses of data, two cycles of L2 latency. Figures are means, with half of the width of their 95 % confidence interval
@@ -304,7 +304,7 @@ impl Options {
         };
         let is_there = |name: &&str| row(name).is_some_and(|row| !self.field(row).texts().is_empty());
         ROWS.iter()
-            .filter(|row| !row.needs.is_empty() && is_given(row) && !row.needs.iter().any(|name| is_there(name)))
+            .filter(|row| !row.needs.is_empty() && is_given(row) && !row.needs.iter().any(&is_there))
             .map(|row| {
                 let needs: Vec<String> = row.needs.iter().map(called).collect();
                 format!("{} has no effect without {}: give it too", self.called(row.name), needs.join(" or "))

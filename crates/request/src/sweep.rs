@@ -7,7 +7,7 @@ use crate::machine;
 use crate::options::{Options, row};
 use crate::values::{Core, EVERY, MOST_RUNS, NameOrFile, Over, Scheduler, USUAL_GPU, Vary, check_size, distinct};
 use crate::versions::{self, Rows, Version};
-use crate::{Way, code, gpu, name};
+use crate::{Way, code, gpu, name, relative};
 use kit::text::counted;
 use lab::Setup;
 use std::collections::BTreeSet;
@@ -367,29 +367,9 @@ fn machines(options: &Options, gpus: &[PathBuf], versions: &[Version]) -> Result
         let version = (versions.len() > 1).then(|| axis("version", &column.version.label, false));
         column.axes = of_column.into_iter().flatten().chain(settings).chain(flags).chain(version).collect();
     }
-    let baselines: Vec<usize> =
-        columns.iter().map(|column| baseline(&columns, column, options.over.as_ref())).collect();
-    columns.iter_mut().zip(baselines).for_each(|(column, baseline)| column.baseline = baseline);
+    relative::set_baselines(&mut columns, options)?;
     let host = machine::host(options);
     columns.into_iter().map(|column| machine::of_column(column, options, &host)).collect()
-}
-
-/// The column that `column` is compared with: the one that differs in nothing but the core or the scheduler, if speedups
-/// are over one, or in nothing but the version, else the first.
-fn baseline(columns: &[Column], column: &Column, over: Option<&Over>) -> usize {
-    let (core, scheduler) = match over {
-        None if column.version.label.is_empty() => return 0,
-        // The first version on the same machine.
-        None => (&column.core, &column.scheduler),
-        Some(Over::Core(core)) => (core, &column.scheduler),
-        Some(Over::Scheduler(scheduler)) => (&column.core, &Some(scheduler.clone())),
-    };
-    let is_same = |c: &Column| {
-        (&c.core, &c.scheduler, &c.gpu, &c.settings, &c.choice)
-            == (core, scheduler, &column.gpu, &column.settings, &column.choice)
-            && (over.is_none() || c.version == column.version)
-    };
-    columns.iter().position(is_same).unwrap_or(0)
 }
 
 /// Every column with every value.

@@ -295,15 +295,13 @@ pub enum Over {
     Core(String),
     /// A warp scheduler with its parameters.
     Scheduler(String),
-}
-
-impl Over {
-    /// The name, with its parameters.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Core(name) | Self::Scheduler(name) => name,
-        }
-    }
+    /// A value among those that vary, as headings have it.
+    Value {
+        /// `gpu`, `core`, `scheduler`, or a setting by its key or the key's last part.
+        axis: String,
+        /// The value.
+        value: String,
+    },
 }
 
 impl One for Over {
@@ -315,6 +313,12 @@ impl One for Over {
             lab::check_scheduler(name).map(|()| Self::Scheduler(name.to_owned()))
         } else if cores.clone().any(|known| known == kind) {
             lab::check_core(name).map(|()| Self::Core(name.to_owned()))
+        } else if let Some((axis, value)) = name.split_once(['=', ' ']).map(|(axis, value)| (axis.trim(), value.trim()))
+            && !axis.is_empty()
+            && !axis.contains([':', '+'])
+            && !value.is_empty()
+        {
+            Ok(Self::Value { axis: axis.to_owned(), value: value.to_owned() })
         } else {
             let known: Vec<&str> = cores.chain(schedulers).collect();
             Err(suggest::unknown("core design or warp scheduler", name, &known))
@@ -322,7 +326,10 @@ impl One for Over {
     }
 
     fn text(&self) -> OsString {
-        self.name().into()
+        match self {
+            Self::Core(name) | Self::Scheduler(name) => name.into(),
+            Self::Value { axis, value } => format!("{axis}={value}").into(),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 /// Run workloads on several GPUs, cores, schedulers or settings and show them side by side
 ///
-/// Each workload runs on every combination of what --gpus, --cores, --schedulers and --vary list; speedups, of the time of kernels without launch latency, are over the first combination or over the core that --over names. The order of the output does not depend on which run ends first.
+/// Each workload runs on every combination of what --gpus, --cores, --schedulers and --vary list; speedups, of the time of kernels without launch latency, are over the first combination, of the same GPU where other things vary too, or over what --over names. The order of the output does not depend on which run ends first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright compare matmul --schedulers all

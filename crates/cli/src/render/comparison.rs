@@ -22,7 +22,7 @@ use lab::changes::Changes;
 use lab::profile::Profile;
 use lab::{Report, Violation};
 use request::chance::Spread;
-use request::comparison::{self, Axis, Cell, Comparison, Published};
+use request::comparison::{self, Cell, Comparison, Published};
 use workloads::Form;
 
 /// A figure that a comparison can show.
@@ -480,19 +480,8 @@ fn heading(comparison: &Comparison, what: Shown) -> String {
     if !what.is_relative() || !several {
         return what.heading().to_owned();
     }
-    let columns = &comparison.columns;
-    let first = comparison.baseline(0);
-    let shared = || {
-        let is_shared = |(at, axis): &(usize, &Axis)| {
-            (0..columns.len()).all(|column| comparison.baseline(column).axes.get(*at) == Some(*axis))
-        };
-        let values = first.axes.iter().enumerate().filter(is_shared).map(|(_, axis)| axis.value.as_str());
-        Some(values.collect::<Vec<_>>().join(" ")).filter(|shared| !shared.is_empty())
-    };
-    let all_over_the_first = columns.iter().all(|c| c.baseline == 0);
-    let baseline = if all_over_the_first { first.label.clone() } else { shared().unwrap_or(first.core.clone()) };
     let joint = if what == Shown::Stalls { "than" } else { "over" };
-    format!("{} {joint} {baseline}", what.heading())
+    format!("{} {joint} {}", what.heading(), comparison.baseline_name())
 }
 
 /// Our mean over the programs that a column and a paper share, and the paper's.

@@ -40,13 +40,8 @@ pub fn bars(of: &Comparison) -> Bars {
     if groups.len() > 1 {
         groups.push(("geometric mean".into(), columns.iter().map(mean).collect()));
     }
-    let over: Vec<&str> = columns.iter().map(|&column| of.baseline(column).label.as_str()).collect();
-    let over = match &over[..] {
-        [first, rest @ ..] if rest.iter().all(|label| label == first) => first,
-        _ => "the baseline",
-    };
     let series = columns.iter().map(|&column| of.columns[column].label.clone()).collect();
-    Bars { title: format!("Speedup over {over}"), series, groups }
+    Bars { title: format!("Speedup over {}", of.baseline_name()), series, groups }
 }
 
 fn design(of: &Comparison, at: usize) -> Design {

@@ -393,8 +393,10 @@ def compare(
         schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined, and
         two are shown as a grid.
     over
-        Core design or warp scheduler that speedups and other relative figures are over, for each column with everything
-        else the same; it runs even if --cores or --schedulers leaves it out. Default: the first column.
+        Baseline of speedups and other relative figures, for each column with everything else the same: a core design or
+        warp scheduler, which runs even if --cores or --schedulers leaves it out, or a value among those that vary, as
+        headings have it (registers=x1, replacement=lru, gpu=v100). Default: the first column; of the same GPU, where
+        other things vary too.
     as_columns
         Take the workloads as versions of the same work: a column each, with speedups over the first.
     repeat

@@ -3,7 +3,7 @@
 use super::*;
 use crate::render::sample;
 use lab::Value;
-use request::comparison::{Column, Input};
+use request::comparison::{Axis, Column, Input};
 
 fn column(scheduler: &str) -> Column {
     Column {
