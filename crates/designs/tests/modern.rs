@@ -282,11 +282,7 @@ fn distances(access: &Line, config: &ModernConfig, change: fn(&mut config::Memor
         let next = add(91, &[]).bits(|bits| bits.wait_mask = 1 << counter);
         let lines = [before.clone(), counted(access), next];
         let gpu = config::load("a6000").expect("a built-in GPU");
-        let bench = Bench { gpu, ..bench(&lines) }.gpu(|g| {
-            // The description has latencies from microbenchmarks.
-            (g.sm.l1d.latency_cycles, g.sm.shared.latency_cycles) = (28, 19);
-            change(&mut g.sm.memory_queues);
-        });
+        let bench = Bench { gpu, ..bench(&lines) }.gpu(|g| change(&mut g.sm.memory_queues));
         let issued = issues(&bench.draw::<Modern>(config), 3);
         issued[1] - issued[0]
     })
