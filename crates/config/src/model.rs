@@ -304,14 +304,18 @@ keys! {
         from_l1_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
         /// Optional. From the issue of a taken branch to the issue at its target, on hits in L0; 3 if absent, for fetch, decode and issue.
         taken_branch_cycles: Option<u32> = Int(3, 64), "core cycles", optional;
-        /// Optional. Constant operands of instructions always hit, as they do if `perfect` is true; false if absent.
+        /// Optional. Constant operands of instructions and `LDC` always hit, as they do if `perfect` is true; false if absent.
         perfect_constants: Option<bool> = Bool, "", optional;
         /// Optional. Sets of the cache of constant operands of a sub-core; 4 if absent.
         constant_sets: Option<u32> = Int(1, 65_536), "sets", optional;
         /// Optional. Lines of a set of that cache; 2 if absent.
         constant_ways: Option<u32> = Int(1, 4096), "ways", optional;
-        /// Optional. Bytes of a line of that cache; 64 if absent.
+        /// Optional. Bytes of a line of that cache and of the SM's for `LDC`; 64 if absent.
         constant_line_bytes: Option<u32> = Pow2(32, 128), "bytes", optional;
+        /// Optional. Sets of the SM's cache of constants that `LDC` loads by a register; 4 if absent.
+        constant_load_sets: Option<u32> = Int(1, 65_536), "sets", optional;
+        /// Optional. Lines of a set of that cache; 8 if absent.
+        constant_load_ways: Option<u32> = Int(1, 4096), "ways", optional;
         /// Optional. Cycles in which a sub-core issues nothing after a miss of a constant operand, before other warps may; 4 if absent.
         constant_hold_cycles: Option<u32> = OP_CYCLES, "core cycles", optional;
     }

@@ -127,7 +127,7 @@ kit::parameters! {
         pub stall_counts: bool = true,
         /// Instructions of a warp between decode and issue.
         pub instruction_buffer: u32 = 3 in (1, 64),
-        /// Instructions come through caches. Without them every fetch hits.
+        /// Instructions and constants come through caches. Without them all hit.
         pub instruction_caches: bool = true,
         /// A miss in a sub-core's instruction cache starts a stream of prefetches.
         pub prefetch: bool = true,
@@ -141,8 +141,8 @@ kit::parameters! {
     }
 }
 
-/// Keys that only front ends (the first four) and operand collectors of the whole SM read.
-pub(crate) const UNREAD_BY_SUB_CORES: [&str; 8] = [
+/// Keys that only front ends (the first four), operand collectors and the constant cache of the whole SM read.
+pub(crate) const UNREAD_BY_SUB_CORES: [&str; 9] = [
     "sm.frontend.fetches_per_cycle",
     "sm.frontend.instructions_per_fetch",
     "sm.frontend.buffer_entries",
@@ -151,6 +151,7 @@ pub(crate) const UNREAD_BY_SUB_CORES: [&str; 8] = [
     "sm.operands.in_ports",
     "sm.operands.out_ports",
     "sm.operands.reads_per_bank",
+    "sm.constant_cache.",
 ];
 
 /// Checks that an SM of `spec` has sub-cores as GPUs since Volta.
@@ -385,15 +386,20 @@ impl<M: WarpMask> CoreDesign for Modern<M> {
     }
 
     fn memory(config: &ModernConfig, spec: &CoreSpec) -> SubCoreMemory {
-        SubCoreMemory::with_queues(spec, config.memory_queues)
+        SubCoreMemory::with_caches(spec, config.memory_queues, &caches(config, spec))
     }
 
     fn front_end(config: &ModernConfig, spec: &CoreSpec) -> SubCoreFetch<M> {
-        let of_gpu = SubCoreCaches::of(spec);
-        let stream_buffer_lines = if config.prefetch { of_gpu.stream_buffer_lines } else { 0 };
-        let perfect = of_gpu.perfect || !config.instruction_caches;
-        SubCoreFetch::with_caches(spec, &SubCoreCaches { perfect, stream_buffer_lines, ..of_gpu })
+        SubCoreFetch::with_caches(spec, &caches(config, spec))
     }
+}
+
+/// The caches of instructions and constants of an SM of `spec`.
+fn caches(config: &ModernConfig, spec: &CoreSpec) -> SubCoreCaches {
+    let of_gpu = SubCoreCaches::of(spec);
+    let stream_buffer_lines = if config.prefetch { of_gpu.stream_buffer_lines } else { 0 };
+    let perfect = of_gpu.perfect || !config.instruction_caches;
+    SubCoreCaches { perfect, stream_buffer_lines, ..of_gpu }
 }
 
 impl<M: WarpMask> IssuePolicy for Modern<M> {

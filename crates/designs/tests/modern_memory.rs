@@ -5,6 +5,7 @@ use crate::support;
 
 use designs::modern::{Modern, ModernConfig};
 use isa::{OpClass, SingleOperation, Space};
+use sm::Timeline;
 use support::*;
 
 /// An access of `bytes` a lane to `space`, whose address is in a register or uniform.
@@ -33,11 +34,7 @@ fn distances(access: &Line, config: &ModernConfig, change: fn(&mut config::Memor
         let next = add(91, &[]).bits(|bits| bits.wait_mask = 1 << counter);
         let lines = [before.clone(), counted(access), next];
         let gpu = config::load("a6000").expect("a built-in GPU");
-        let bench = Bench { gpu, ..bench(&lines) }.gpu(|g| {
-            // The description has latencies from microbenchmarks.
-            (g.sm.l1d.latency_cycles, g.sm.shared.latency_cycles) = (28, 19);
-            change(&mut g.sm.memory_queues);
-        });
+        let bench = Bench { gpu, ..bench(&lines) }.gpu(|g| change(&mut g.sm.memory_queues));
         let issued = issues(&bench.draw::<Modern>(config), 3);
         issued[1] - issued[0]
     })
@@ -133,4 +130,87 @@ fn latencies_are_those_of_the_description() {
     for space in [Space::Global, Space::Shared] {
         assert_eq!(distance(space, &CONFIG), distance(space, &direct), "{space:?}");
     }
+}
+
+/// What a load of constants that misses takes beside the time of memory: its stages to the cache, and from the reply to the
+/// issue of a reader.
+const BESIDE_MEMORY: u64 = 16;
+
+/// Loads of constants by a register from `offsets`, each with a reader behind it, where memory takes `latency` cycles.
+fn constant_loads(offsets: &[u64], stride: u64, latency: u64) -> Bench {
+    let load = |&offset: &u64| {
+        let load = Line { address: (offset, stride), ..indexed_constant(1, stride) };
+        let load = load.stall(2, false).bits(|bits| bits.write_barrier = Some(0));
+        [load, add(4, &[1]).stall(2, false).bits(|bits| bits.wait_mask = 1)]
+    };
+    let lines: Vec<_> = offsets.iter().flat_map(load).collect();
+    let bench = bench(&lines).gpu(|g| {
+        g.sm.constant_words_per_cycle = Some(1);
+        g.sm.operation_latencies.indexed_constant_load_cycles = Some(29);
+    });
+    Bench { memory_latency: latency, ..bench }
+}
+
+/// `LDC` by a register hits in 29 cycles and a cycle for each further word, and misses as long as its line takes.
+#[test]
+fn constant_loads_look_up_a_cache() {
+    let to_reader = |bench: &Bench, config| {
+        let drawn = bench.draw::<Modern>(config);
+        let loads = (0..bench.lines.len() as u32 / 2).map(|load| 2 * load);
+        loads.map(|load| at(&drawn, load + 1, 'I') - at(&drawn, load, 'I')).collect::<Vec<_>>()
+    };
+    let looked_up = |bench: &Bench, config| {
+        let run = bench.run_design::<Modern, _>(config, Timeline::default());
+        let constant = run.sm.memory_counters().constant;
+        (run.sm.counters().constant_accesses, constant.read_hits, constant.reads_missed())
+    };
+    let cached = ModernConfig::DEFAULT;
+    for latency in [100, 200] {
+        let bench = constant_loads(&[0, 0, 32, 64, 64], 0, latency);
+        let miss = latency + BESIDE_MEMORY;
+        assert_eq!(to_reader(&bench, &cached), [miss, 29, 29, miss, 29]);
+        assert_eq!(looked_up(&bench, &cached), (5, 3, 2));
+        // Without the caches, or without those of constants, all hit.
+        let perfect = bench.clone().gpu(|g| g.sm.instruction_caches.perfect_constants = Some(true));
+        for (bench, config) in [(&bench, &CONFIG), (&perfect, &cached)] {
+            assert_eq!(to_reader(bench, config), [29; 5]);
+            assert_eq!(looked_up(bench, config), (5, 0, 0));
+        }
+        bench.sleeping_changes_nothing::<Modern>(&cached);
+        assert_eq!(bench.audit::<Modern>(&cached).total(), 0);
+    }
+    // 32 words of two lines: each line is looked up in one of the passes.
+    let words = constant_loads(&[0, 0], 4, 100);
+    assert_eq!(to_reader(&words, &cached)[1], 29 + 31);
+    assert_eq!(looked_up(&words, &cached), (2, 2, 2));
+    // Nine lines of a set of eight ways; with nine ways or eight sets they have room.
+    let in_turn: Vec<u64> = (0..9).chain([0]).map(|line| 256 * line).collect();
+    let in_turn = constant_loads(&in_turn, 0, 100);
+    let misses = |change: fn(&mut config::InstructionCaches)| {
+        looked_up(&in_turn.clone().gpu(|g| change(&mut g.sm.instruction_caches)), &cached).2
+    };
+    assert_eq!(misses(|_| {}), 10);
+    assert_eq!(misses(|caches| caches.constant_load_ways = Some(9)), 9);
+    assert_eq!(misses(|caches| caches.constant_load_sets = Some(8)), 9);
+    // A kernel begins with an empty cache.
+    let mut twice = constant_loads(&[0, 0], 0, 100);
+    (twice.ctas, twice.more_launches) = (2, vec![twice.gpu.sm.max_shared_bytes_per_cta]);
+    assert_eq!(looked_up(&twice, &cached), (4, 2, 2));
+    // Loads of PTX may have been operands: they hit.
+    let of_ptx = bench(&[load(Space::Constant, 1, 0, 4), add(4, &[1])]);
+    assert_eq!(looked_up(&of_ptx, &cached), (1, 0, 0));
+}
+
+/// The load/store unit of other cores has no such cache, whatever its size.
+#[test]
+fn constant_loads_of_the_in_order_core_stay_as_they_are() {
+    let drawn = |ways| {
+        let bench = constant_loads(&[0, 64, 0], 4, 100);
+        let bench = bench.gpu(|g| g.sm.instruction_caches.constant_load_ways = ways);
+        let run = bench.run();
+        assert_eq!(run.sm.memory_counters().constant.reads_missed(), 0);
+        run.sm.observer.draw()
+    };
+    assert_eq!(drawn(None), drawn(Some(1)));
+    assert_eq!(drawn(None), constant_loads(&[0, 64, 0], 4, 200).run().sm.observer.draw());
 }

@@ -69,7 +69,12 @@ const NOT_GIVEN: &[(&str, &str)] = &[
     ("sm.dependence.dp_to_guard_cycles", "as above"),
     ("sm.instruction_caches.constant_hold_cycles", "front ends of sub-cores (`sub_core_fetch` in `sm`)"),
     ("sm.instruction_caches.constant_line_bytes", "as above"),
-    ("sm.instruction_caches.constant_sets", "as above"),
+    (
+        "sm.instruction_caches.constant_load_sets",
+        "loads of machine code (`constant_loads_look_up_a_cache` in `designs`)",
+    ),
+    ("sm.instruction_caches.constant_load_ways", "as above"),
+    ("sm.instruction_caches.constant_sets", "front ends of sub-cores (`sub_core_fetch` in `sm`)"),
     ("sm.instruction_caches.constant_ways", "as above"),
     ("sm.instruction_caches.from_l1_cycles", "as above"),
     ("sm.instruction_caches.l0_line_bytes", "as above"),

@@ -610,9 +610,10 @@ mod tests {
         let code_too = [("launch.keeps_code", "false".to_owned())];
         assert_eq!(of("h100", "ncu"), [&alone[..], &[counted("1800")], &cold, &code_too].concat());
         assert_eq!(of("h100", "usual"), of("h100", "ncu"));
+        assert_eq!(of("rtx2060s", "ncu")[1], counted("1500"));
         // Without a figure of its own: the latency of the description.
-        let latency = config::load("rtx2060s").unwrap().kernel_latency_cycles().to_string();
-        assert_eq!(of("rtx2060s", "ncu")[1], counted(&latency));
+        let latency = config::load("gtx480").unwrap().kernel_latency_cycles().to_string();
+        assert_eq!(of("gtx480", "ncu")[1], counted(&latency));
     }
 
     #[test]

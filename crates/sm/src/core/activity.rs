@@ -47,7 +47,10 @@ pub(super) fn of(s: &SmTotals, cycles: Cycle, gpu: &GpuConfig) -> Activity {
     count(Event::L1WriteHit, s.l1d.writes_served());
     count(Event::L1WriteMiss, s.l1d.write_misses);
     if gpu.sm.perfect_instruction_and_constant_caches {
-        count(Event::ConstantHit, s.sm.constant_accesses + s.sm.constant_conflict_cycles);
+        // Sub-cores look constants up nevertheless, in some of these passes.
+        let looked_up = s.constant.reads_served() + s.constant.reads_missed();
+        let passes = s.sm.constant_accesses + s.sm.constant_conflict_cycles;
+        count(Event::ConstantHit, passes.saturating_sub(looked_up));
     }
     count(Event::ConstantHit, s.sm.constant_moves + s.constant.reads_served());
     count(Event::ConstantMiss, s.constant.reads_missed());

@@ -19,6 +19,8 @@
 //!   part. Until they are read they may not be overwritten.
 //! - **Wide loads** end as many cycles later as their further registers move; from shared memory these move at twice the
 //!   rate.
+//! - **Constants** that `LDC` loads by a register are in a cache of the SM, of 2 KB on Ampere. A miss takes the path of
+//!   D-LS8 in [`LoadStoreUnit`].
 //! - **Latencies** of the GPU description apply to a load of 4 bytes that meets no other and whose address is in
 //!   registers. The load/store unit has as many cycles less for L1 and shared memory as the stage adds before it.
 //!
@@ -30,10 +32,11 @@
 //!
 //! Stall reasons: `memory_pipe_full` while a sub-core has five accesses.
 
-use super::load_store::{LoadStoreUnit, Spent};
+use super::load_store::{Constants, LoadStoreUnit, Spent};
 use super::{MemoryCounters, MemoryStage, MemoryWires};
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
+use crate::frontend::sub_cores::SubCoreCaches;
 use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
@@ -209,8 +212,8 @@ pub struct SubCoreMemory {
 }
 
 impl SubCoreMemory {
-    /// The stage of an SM of `spec`, with queues or without.
-    pub fn with_queues(spec: &CoreSpec, queues: bool) -> Self {
+    /// The stage of an SM of `spec`, with queues or without, and with the cache that `caches` has for loads of constants.
+    pub fn with_caches(spec: &CoreSpec, queues: bool, caches: &SubCoreCaches) -> Self {
         let times = Queues::of(spec);
         let spent = |is_shared| if queues { times.before_unit(is_shared) as u32 } else { 0 };
         Self {
@@ -220,7 +223,11 @@ impl SubCoreMemory {
             entry: Latches::new(spec, |_| spec.partitions as u32),
             free_at: 0,
             turn: 0,
-            unit: LoadStoreUnit::after(spec, Spent { shared: spent(true), others: spent(false) }),
+            unit: LoadStoreUnit::after(
+                spec,
+                Spent { shared: spent(true), others: spent(false) },
+                Constants::of_sub_cores(caches.constant_loads.as_ref().filter(|_| !caches.perfect)),
+            ),
             leaving: VecDeque::with_capacity(LEAVING),
             reading: VecDeque::with_capacity(LEAVING),
             next: NEVER,
@@ -353,7 +360,7 @@ impl SubCoreMemory {
 
 impl MemoryStage for SubCoreMemory {
     fn new(spec: &CoreSpec) -> Self {
-        Self::with_queues(spec, true)
+        Self::with_caches(spec, true, &SubCoreCaches::of(spec))
     }
 
     #[inline]

@@ -38,8 +38,9 @@
 //!
 //! - D-SF4: constants have one address for each bank and offset, so kernels on an SM at a time share their lines. Misses
 //!   of L1 count as requests for instructions at L2, constants too.
-//! - D-SF5: `ULDC` counts as an instruction of fixed latency. Constants that a uniform register addresses, and those of instructions of variable latency other than loads,
-//!   always hit.
+//! - D-SF5: `ULDC` counts as an instruction of fixed latency. Constants that a uniform register addresses, those that `LDC`
+//!   loads without a register, and operands of instructions of variable latency always hit. `LDC` by a register has a cache
+//!   of the memory stage ([`SubCoreMemory`](crate::SubCoreMemory)).
 //!
 //! Stall reasons: `instruction_cache` while a warp waits for a line of instructions or constants, `empty_buffer` while it waits for fetch and decode.
 

@@ -5,6 +5,8 @@ use config::Cache;
 
 /// Lines that L1 may have requested from L2: a guess.
 const L1_MISSES: u32 = 64;
+/// Lines of constants that `LDC` may be waiting for, as in the paper's artifact.
+const LOAD_MISSES: u32 = 32;
 
 /// Sizes and times of a [`SubCoreFetch`](super::SubCoreFetch). A design may change any of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +25,9 @@ pub struct SubCoreCaches {
     pub from_l1_cycles: u32,
     /// Cache of constant operands of a sub-core; without it they always hit.
     pub constants: Option<Cache>,
-    /// Cycles in which a sub-core issues nothing after a miss in that cache.
+    /// Cache of the SM for constants that `LDC` loads by a register; without it they always hit.
+    pub constant_loads: Option<Cache>,
+    /// Cycles in which a sub-core issues nothing after a miss of a constant operand.
     pub constant_hold_cycles: u32,
     /// From the issue of a taken branch to the issue at its target, on hits, 3 at least.
     pub taken_branch_cycles: u32,
@@ -37,6 +41,8 @@ impl SubCoreCaches {
         let l0 = [caches.l0_sets.unwrap_or(8), caches.l0_ways.unwrap_or(32), l0_line];
         let l1 = [caches.l1_sets.unwrap_or(64), caches.l1_ways.unwrap_or(16), l1_line];
         let constants = [caches.constant_sets.unwrap_or(4), caches.constant_ways.unwrap_or(2), constant_line];
+        let loads = [caches.constant_load_sets.unwrap_or(4), caches.constant_load_ways.unwrap_or(8), constant_line];
+        let has_constants = caches.perfect_constants != Some(true);
         Self {
             perfect: caches.perfect == Some(true),
             // The paper has 32 misses, as many as a sub-core can have: one of each warp.
@@ -45,7 +51,8 @@ impl SubCoreCaches {
             l1: Cache::read_only(l1, L1_MISSES),
             to_l1_cycles: caches.to_l1_cycles.unwrap_or(39),
             from_l1_cycles: caches.from_l1_cycles.unwrap_or(39),
-            constants: (caches.perfect_constants != Some(true)).then(|| Cache::read_only(constants, spec.sm.max_warps)),
+            constants: has_constants.then(|| Cache::read_only(constants, spec.sm.max_warps)),
+            constant_loads: has_constants.then(|| Cache::read_only(loads, LOAD_MISSES)),
             constant_hold_cycles: caches.constant_hold_cycles.unwrap_or(4),
             taken_branch_cycles: caches.taken_branch_cycles.unwrap_or(3),
         }

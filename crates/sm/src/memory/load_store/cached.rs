@@ -4,51 +4,48 @@ use super::LoadStoreUnit;
 use super::dispatch::{Dispatch, Path, Sending};
 use crate::state::State;
 use crate::warps::mask::WarpMask;
-use isa::Space;
 use kit::{Cycle, LaneMask, WARP_LANES, lanes};
 use mem::RequestKind;
 use mem::cache::Answer;
-
-/// Where kernel parameters lie for the caches: 64 KiB per launch.
-const PARAM_BASE: u64 = 1 << 41;
-/// Where constants lie for the caches.
-const CONSTANT_BASE: u64 = 1 << 42;
 
 impl LoadStoreUnit {
     /// Gathers the lines that an access to constants or textures touches.
     pub(super) fn begin_cached<M: WarpMask>(&mut self, state: &mut State<M>, dispatch: &mut Dispatch) {
         let (id, path) = (dispatch.id, dispatch.path);
         let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
-        let (cache, counter) = match path {
-            Path::Texture => (&state.spec.sm.texture_cache, &mut state.counters.texture_accesses),
-            _ => (&state.spec.sm.constant_cache, &mut state.counters.constant_accesses),
+        let (fetch_bytes, looked_up, counter) = match path {
+            Path::Texture => {
+                (state.spec.sm.texture_cache.fetch_bytes(), flight.mask, &mut state.counters.texture_accesses)
+            }
+            _ => {
+                let looked_up = if self.constants.looks_up(flight) { flight.mask } else { 0 };
+                (self.constants.fetch_bytes, looked_up, &mut state.counters.constant_accesses)
+            }
         };
         *counter += 1;
-        if let Some(words) = state.spec.sm.constant_words_per_cycle.filter(|_| path == Path::Constant) {
-            let passes = distinct_words(flight.mask, &dynamic.addresses).div_ceil(words);
-            let conflict_cycles = Cycle::from(passes.saturating_sub(1));
-            state.counters.constant_conflict_cycles += conflict_cycles;
-            dispatch.ready_at += conflict_cycles;
-        }
-        if path == Path::Constant && self.constant.is_none() {
-            return;
-        }
         let second = (path == Path::Texture).then_some(dynamic.second_addresses());
         self.sending = Sending::new();
-        self.transactions.gather_lines(flight.mask, &dynamic.addresses, second, cache.fetch_bytes());
+        self.transactions.gather_lines(looked_up, &dynamic.addresses, second, fetch_bytes);
+        if let Some(words) = state.spec.sm.constant_words_per_cycle.filter(|_| path == Path::Constant) {
+            let passes = distinct_words(flight.mask, &dynamic.addresses).div_ceil(words);
+            state.counters.constant_conflict_cycles += Cycle::from(passes.saturating_sub(1));
+            let lines = self.transactions.len().max(1);
+            dispatch.ready_at += Cycle::from(self.constants.passes_without_look_up(passes, lines));
+        }
         state.slab.get_mut(id).pending = self.transactions.len() as u16;
     }
 
     /// Looks one line up. True if none is left.
     pub(super) fn go_on_cached<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle) -> bool {
         let Some(dispatch) = &self.dispatch else { return true };
-        let flight = state.slab.get(dispatch.id);
+        if self.transactions.is_empty() {
+            return true;
+        }
         let (cache, kind, base) = match dispatch.path {
             Path::Texture => (&mut self.texture, RequestKind::Texture, 0),
             _ => {
-                let Some(constant) = &mut self.constant else { return true };
-                let param = flight.mem.is_some_and(|m| m.space == Space::Param);
-                let base = if param { PARAM_BASE + (u64::from(flight.kernel.0) << 16) } else { CONSTANT_BASE };
+                let base = self.constants.base(state.slab.get(dispatch.id));
+                let Some(constant) = &mut self.constants.cache else { return true };
                 (constant, RequestKind::Constant, base)
             }
         };

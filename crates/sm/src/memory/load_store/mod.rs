@@ -23,9 +23,12 @@
 //!   eight that it blends. Filtering itself takes no time.
 //! - D-LS7: the result of a constant load of machine code comes when it would from another unit: its hit takes the
 //!   latency of its class, or its own, and a cycle for each further pass.
+//! - D-LS8: a miss of such a load on sub-cores ([`Constants::of_sub_cores`]) goes through the port to the cache of the GPC,
+//!   and not to the SM's cache of instructions and constants, which constant operands come from.
 
 mod cached;
 mod constant_moves;
+mod constants;
 mod dispatch;
 mod global;
 mod l1;
@@ -45,6 +48,7 @@ use crate::spec::CoreSpec;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use constant_moves::ConstantMoves;
+pub(super) use constants::Constants;
 use dispatch::{Dispatch, Path, Sending};
 use isa::{Access, DynInst, KernelId, PeerAccesses, Space, WarpSlot};
 use kit::persist::{Archive, Mismatch, Persist, each, part};
@@ -94,8 +98,7 @@ pub struct LoadStoreUnit {
     from_peers: VecDeque<InstId>,
     /// L1 data cache with its look-up queues; absent if the GPU has none.
     l1: Option<L1>,
-    /// Constant cache; absent if it always hits.
-    constant: Option<Cache>,
+    constants: Constants,
     constant_moves: ConstantMoves,
     /// Texture cache, which every GPU has.
     texture: Cache,
@@ -115,7 +118,7 @@ pub struct LoadStoreUnit {
 
 impl MemoryStage for LoadStoreUnit {
     fn new(spec: &CoreSpec) -> Self {
-        Self::after(spec, Spent::default())
+        Self::after(spec, Spent::default(), Constants::of(spec))
     }
 
     #[inline(always)]
@@ -188,7 +191,7 @@ impl MemoryStage for LoadStoreUnit {
                 wb.performed(WarpSlot(reply.token as u16));
                 now
             }
-            RequestKind::Constant => self.constant.as_mut().map_or(now, fill),
+            RequestKind::Constant => self.constants.cache.as_mut().map_or(now, fill),
             RequestKind::Texture => fill(&mut self.texture),
             RequestKind::Read if reply.token & TOKEN_BYPASS == 0 => {
                 self.l1.as_mut().map_or(now, |l1| fill(&mut l1.cache))
@@ -233,7 +236,7 @@ impl MemoryStage for LoadStoreUnit {
         registers
             && self.constant_moves.is_idle()
             && self.l1.as_ref().is_none_or(L1::is_idle)
-            && self.constant.as_ref().is_none_or(Cache::is_idle)
+            && self.constants.cache.as_ref().is_none_or(Cache::is_idle)
             && self.texture.is_idle()
     }
 
@@ -245,7 +248,11 @@ impl MemoryStage for LoadStoreUnit {
     /// An SM without any other kernel gives L1 what shared memory leaves.
     fn prepare_kernel(&mut self, spec: &CoreSpec, (id, kernel): (KernelId, &ResidentKernel), alone: bool) {
         let l1d = &spec.sm.l1d;
-        if self.last_kernel.replace(id) == Some(id) || !alone || l1d.shared_carveouts_bytes.is_empty() {
+        if self.last_kernel.replace(id) == Some(id) || !alone {
+            return;
+        }
+        self.constants.begin_kernel();
+        if l1d.shared_carveouts_bytes.is_empty() {
             return;
         }
         if let Some(l1) = self.l1.as_mut().filter(|l1| l1.is_idle()) {
@@ -263,7 +270,7 @@ impl MemoryStage for LoadStoreUnit {
     fn counters(&self) -> MemoryCounters {
         MemoryCounters {
             l1d: self.l1.as_ref().map_or_else(CacheCounters::default, L1::counters),
-            constant: self.constant.as_ref().map_or_else(CacheCounters::default, |cache| cache.counters().clone()),
+            constant: self.constants.counters(),
             texture: self.texture.counters().clone(),
         }
     }
@@ -277,7 +284,7 @@ impl MemoryStage for LoadStoreUnit {
             peers: _,
             from_peers: _,
             l1,
-            constant,
+            constants,
             constant_moves,
             texture,
             next_global,
@@ -290,7 +297,7 @@ impl MemoryStage for LoadStoreUnit {
         if let Some(l1) = l1 {
             l1.persist(&spec.sm.l1d, archive)?;
         }
-        part(constant, archive)?;
+        part(&mut constants.cache, archive)?;
         texture.persist(archive)?;
         let Self { last_client, may_send, may_have_result, last_kernel, .. } = self;
         last_client.persist(archive)?;
@@ -309,14 +316,13 @@ impl Client for LoadStoreUnit {
     fn send(&mut self, outbox: &mut Outbox<'_>) {
         let mut send = |cache: Option<&mut Cache>| cache.is_some_and(|cache| outbox.send_miss(cache));
         let l1 = self.l1.as_mut().map(|l1| &mut l1.cache);
-        self.may_send = send(Some(&mut self.texture)) | send(self.constant.as_mut()) | send(l1);
+        self.may_send = send(Some(&mut self.texture)) | send(self.constants.cache.as_mut()) | send(l1);
     }
 }
 
 impl LoadStoreUnit {
     /// The unit of an SM of `spec` to which accesses come later than instructions to other units.
-    pub(super) fn after(spec: &CoreSpec, spent: Spent) -> Self {
-        let perfect = spec.sm.perfect_instruction_and_constant_caches;
+    pub(super) fn after(spec: &CoreSpec, spent: Spent, constants: Constants) -> Self {
         Self {
             dispatch: None,
             transactions: Transactions::new(),
@@ -325,7 +331,7 @@ impl LoadStoreUnit {
             peers: None,
             from_peers: VecDeque::new(),
             l1: L1::new(&spec.sm.l1d, spent.others),
-            constant: (!perfect).then(|| Cache::new(&spec.sm.constant_cache)),
+            constants,
             constant_moves: ConstantMoves::new(spec, spent.others.into()),
             texture: Cache::new(&spec.sm.texture_cache),
             next_global: None,
@@ -342,7 +348,7 @@ impl LoadStoreUnit {
     fn clients_with_results(&mut self, now: Cycle) -> u32 {
         let shared = u32::from(self.shared.next_result() <= now);
         let others = u32::from(self.texture.has_ready()) << 1
-            | u32::from(self.constant.as_ref().is_some_and(Cache::has_ready)) << 2
+            | u32::from(self.constants.cache.as_ref().is_some_and(Cache::has_ready)) << 2
             | u32::from(self.next_global.is_some()) << 3
             | u32::from(self.l1.as_ref().is_some_and(|l1| l1.cache.has_ready())) << 4
             | u32::from(!self.from_peers.is_empty()) << OF_PEERS;
@@ -375,7 +381,7 @@ impl LoadStoreUnit {
         let result = match client {
             0 => self.shared.take(),
             1 => self.texture.pop_ready().map(|w| InstId(w.token as u16)),
-            2 => self.constant.as_mut().and_then(Cache::pop_ready).map(|w| InstId(w.token as u16)),
+            2 => self.constants.cache.as_mut().and_then(Cache::pop_ready).map(|w| InstId(w.token as u16)),
             3 => self.next_global.take(),
             OF_PEERS => self.from_peers.pop_front(),
             _ => self.take_from_l1(&mut wb.reborrow()),
@@ -524,7 +530,7 @@ impl LoadStoreUnit {
                 let excess_passes = passes.saturating_sub(needed);
                 Accessed { transactions: passes, conflict_cycles, excess_passes, ..Accessed::default() }
             }
-            Path::Constant if self.constant.is_none() => {
+            Path::Constant if self.constants.cache.is_none() => {
                 Accessed { transactions: 1, conflict_cycles, ..Accessed::default() }
             }
             _ => Accessed {
