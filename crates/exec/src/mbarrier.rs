@@ -18,7 +18,7 @@ use crate::access::{self, Address, Spaces, explain, is_for_exchange, split_gener
 use crate::atomic::modify;
 use crate::cluster::RANK_BIT;
 use crate::fault::{Outcome, Stop, Trap};
-use crate::lanes::{Lanes, Pred, Reg};
+use crate::lanes::{Column, Lanes, Pred, Reg};
 use crate::memory::SharedMemory;
 use isa::{DynInst, FaultKind, Pc, Space, WarpSlot};
 use kit::text::counted;
@@ -204,6 +204,28 @@ impl MbarrierWait {
         file.write_pred(self.d, complete);
         Ok(common.flatten().filter(|_| complete == 0 && self.suspends))
     }
+
+    /// The phases that the lanes of `done` found incomplete, in words: at most `most`. It has executed with these
+    /// registers and constants.
+    pub(crate) fn incomplete(
+        &self,
+        (regs, constants): (&[Column], &[Column]),
+        shared: &SharedMemory,
+        done: &DynInst,
+        most: usize,
+    ) -> Vec<String> {
+        let column = match self.phase.0.checked_sub(Reg::CONSTANTS) {
+            Some(constant) => constants.get(usize::from(constant)),
+            None => regs.get(usize::from(self.phase.0)),
+        };
+        let Some(phase) = column else { return Vec::new() };
+        let mut polled: Vec<_> =
+            lanes(done.mask).map(|lane| (done.addresses[lane], phase[lane] & PARITY != 0)).collect();
+        polled.sort_unstable();
+        polled.dedup();
+        polled.retain(|&(address, odd)| state_at(shared, address).is_some_and(|state| state.odd == odd));
+        polled.iter().take(most).map(|&(address, odd)| describe(shared, address, odd)).collect()
+    }
 }
 
 /// The state of the barrier at a shared address.
@@ -234,19 +256,21 @@ impl Wait {
 
     /// For messages.
     pub fn describe(&self, shared: &SharedMemory) -> String {
-        let phase = if self.odd { "odd" } else { "even" };
-        let state = state_at(shared, self.address.into()).unwrap_or(State::new(0));
-        let arrivals = counted(state.pending.into(), "arrival");
-        let bytes = match state.bytes {
-            0 => String::new(),
-            n @ 1.. => format!(" and {}", counted(n as u64, "byte")),
-            n => format!(", and {} more than expected have come", counted(n.unsigned_abs().into(), "byte")),
-        };
-        format!(
-            "the {phase} phase of the mbarrier at shared address {:#x}, which lacks {arrivals}{bytes}",
-            self.address
-        )
+        describe(shared, self.address.into(), self.odd)
     }
+}
+
+/// A phase of the barrier at a shared address, and what it lacks.
+fn describe(shared: &SharedMemory, address: u64, odd: bool) -> String {
+    let phase = if odd { "odd" } else { "even" };
+    let state = state_at(shared, address).unwrap_or(State::new(0));
+    let arrivals = counted(state.pending.into(), "arrival");
+    let bytes = match state.bytes {
+        0 => String::new(),
+        n @ 1.. => format!(" and {}", counted(n as u64, "byte")),
+        n => format!(", and {} more than expected have come", counted(n.unsigned_abs().into(), "byte")),
+    };
+    format!("the {phase} phase of the mbarrier at shared address {address:#x}, which lacks {arrivals}{bytes}")
 }
 
 /// Counts bytes of a transfer at a barrier. It may have been invalidated; a count out of range leaves it unchanged.

@@ -14,6 +14,7 @@ use crate::launch::Launch;
 use crate::machine;
 use crate::mbarrier::{Arriving, Mail, Wait};
 use crate::memory::{OutOfBounds, Own, Reader, SHARED_WINDOW};
+use crate::op::Op;
 use crate::spot::spot;
 use crate::state::{DeviceState, Parts};
 use crate::warp::{PendingReduction, Reduction, Warp, Way};
@@ -140,6 +141,15 @@ impl LiveStream {
     fn wait_of(&self, warp: WarpSlot) -> Option<(&Cta, &Wait)> {
         let cta = self.ctas.get(usize::from(self.warps.get(warp.index())?.cta))?;
         Some((cta, cta.waits.iter().find(|wait| wait.warp == warp)?))
+    }
+
+    /// See [`WarpStream::describe_polls`].
+    fn polls(&self, shared: &DeviceState, slot: WarpSlot, done: &DynInst, most: usize) -> Option<Vec<String>> {
+        let warp = self.warps.get(slot.index())?;
+        let Op::MbarrierWait(wait) = &warp.kernel.as_ref()?.code.get(done.pc.index())?.op else { return None };
+        let memory = &self.ctas.get(usize::from(warp.cta))?.shared;
+        let constants = &shared.launch(warp.launch)?.constants;
+        Some(wait.incomplete((&warp.regs, constants), memory, done, most))
     }
 
     /// The instruction at which `warp` waits at an `mbarrier`.
@@ -389,6 +399,10 @@ impl WarpStream for LiveStream {
     fn describe_wait(&self, warp: WarpSlot) -> Option<String> {
         let Some((cta, wait)) = self.wait_of(warp) else { return self.describe_cluster_wait(warp) };
         Some(wait.describe(&cta.shared))
+    }
+
+    fn describe_polls(&self, shared: &DeviceState, warp: WarpSlot, done: &DynInst, most: usize) -> Vec<String> {
+        self.polls(shared, warp, done, most).unwrap_or_default()
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

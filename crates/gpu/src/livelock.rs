@@ -28,6 +28,8 @@ pub struct LoopStep {
     pub place: String,
     /// Shared and device memory that it reads, and the words there.
     pub reads: Vec<(Space, u64, Option<u32>)>,
+    /// Phases of `mbarrier`s that it tests and that are incomplete ([`isa::WarpStream::describe_polls`]).
+    pub polls: Vec<String>,
 }
 
 /// A warp that repeats a loop, or waits at a barrier for such warps.
@@ -90,6 +92,10 @@ impl fmt::Display for LoopStep {
         if !self.place.is_empty() {
             write!(f, " ({})", self.place)?;
         }
+        // The state of a barrier in words is more than the bits that are read.
+        if !self.polls.is_empty() {
+            return write!(f, " waits for {}", self.polls.join(", for "));
+        }
         for (i, (space, address, word)) in self.reads.iter().enumerate() {
             let space = if *space == Space::Shared { "shared" } else { "global" };
             write!(f, "{} {space} {address:#x}", if i == 0 { " reads" } else { "," })?;
@@ -102,7 +108,7 @@ impl fmt::Display for LoopStep {
 impl LoopStep {
     /// The instruction at `pc`, without what it reads.
     pub fn new(program: &Program, pc: Pc) -> Self {
-        Self { pc, text: program.text(pc).to_owned(), place: program.place(pc), reads: Vec::new() }
+        Self { pc, text: program.text(pc).to_owned(), place: program.place(pc), reads: Vec::new(), polls: Vec::new() }
     }
 }
 

@@ -6,7 +6,7 @@ use kit::lanes;
 
 /// Maximum number of instructions of a loop that are followed.
 const MOST_STEPS: usize = 4096;
-/// Maximum number of addresses that an instruction is said to read.
+/// Maximum number of addresses, and of barriers, that an instruction is said to read.
 const NAMED_READS: usize = 4;
 
 impl SpinningWarp {
@@ -30,6 +30,7 @@ impl SpinningWarp {
             }
             let mut step = LoopStep::new(program, pc);
             step.reads = reads(stream, shared, program, warp, &done);
+            step.polls = stream.describe_polls(shared, warp, &done, NAMED_READS);
             self.lanes |= done.active;
             self.steps.push(step);
             if stream.digest(warp) == first {

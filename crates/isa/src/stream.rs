@@ -380,6 +380,12 @@ pub trait WarpStream: Send {
         None
     }
 
+    /// The phases of `mbarrier`s that `done`, the last instruction of `warp`, found incomplete, in the words of
+    /// [`WarpStream::describe_wait`]; at most `most` of them.
+    fn describe_polls(&self, _shared: &Self::Shared, _warp: WarpSlot, _done: &DynInst, _most: usize) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Removes a finished CTA from the SM.
     fn end_cta(&mut self, slot: CtaSlot);
 }

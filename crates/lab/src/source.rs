@@ -261,6 +261,11 @@ impl WarpStream for Stream {
         each!(self.describe_wait(warp))
     }
 
+    fn describe_polls(&self, shared: &Source, warp: WarpSlot, done: &DynInst, most: usize) -> Vec<String> {
+        let (Self::Live(stream), Source::Live(state)) = (self, shared) else { return Vec::new() };
+        stream.describe_polls(state, warp, done, most)
+    }
+
     fn end_cta(&mut self, slot: CtaSlot) {
         each!(self.end_cta(slot));
     }

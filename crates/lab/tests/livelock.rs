@@ -131,6 +131,53 @@ fn a_flag_that_goes_round_through_shared_memory_and_barriers() {
     livelock(body, 1, 64, &["ld.volatile.global.u32", "shared 0x0 = 0x0"]);
 }
 
+/// As for a warp that waits at one.
+#[test]
+fn mbarriers_that_are_polled_say_what_they_lack() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry tests()\n{\n\
+                .shared .align 8 .b64 bar[4];\n.reg .b32 %b, %t;\n.reg .pred p, f;\n.reg .b64 %s;\n\
+                mov.u32 %b, bar;\nmov.u32 %t, %tid.x;\nsetp.eq.u32 f, %t, 0;\n\
+                @f mbarrier.init.shared::cta.b64 [%b+16], 3;\nbar.sync 0;\n\
+                @f mbarrier.arrive.expect_tx.shared::cta.b64 %s, [%b+16], 4096;\n\
+                W: mbarrier.test_wait.parity.shared::cta.b64 p, [%b+16], 0;\n@!p bra W;\nret;\n}\n\
+                .visible .entry apart()\n{\n.shared .align 8 .b64 bar[32];\n.reg .b32 %b, %t, %p;\n.reg .pred p;\n\
+                mov.u32 %b, bar;\nmov.u32 %t, %tid.x;\nmad.lo.u32 %b, %t, 8, %b;\nand.b32 %p, %t, 1;\n\
+                mbarrier.init.shared::cta.b64 [%b], 2;\nbar.sync 0;\n\
+                W: mbarrier.try_wait.parity.shared::cta.b64 p, [%b], %p;\n@!p bra W;\nret;\n}\n";
+    let even = |address: u32, lacks: &str| {
+        format!("the even phase of the mbarrier at shared address {address:#x}, which lacks {lacks}")
+    };
+    // Lanes with the odd parity wait for a phase that is over, and leave.
+    let apart = [0, 0x10, 0x20, 0x30].map(|address| even(address, "2 arrivals")).join(", for ");
+    for (kernel, waits_for) in [("tests", even(0x10, "2 arrivals and 4096 bytes")), ("apart", apart)] {
+        let expected = format!(" waits for {waits_for}\n");
+        for time in [Time::All, Time::None] {
+            let setup = Setup {
+                livelock_cycles: NonZeroU64::new(PATIENCE),
+                max_cycles: Some(3_000_000),
+                time: time.clone(),
+                ..Setup::new(config::load("h100").unwrap())
+            };
+            let mut device = SimulatedDevice::new(&setup).unwrap();
+            let module = device.load_module(&ModuleSource { name: "test.ptx", code: ModuleCode::Ptx(text) }).unwrap();
+            let launched = device.launch(&LaunchRequest {
+                module,
+                kernel,
+                grid: Dim3::new(1, 1, 1),
+                block: Dim3::new(32, 1, 1),
+                dynamic_shared_bytes: 0,
+                args: &[],
+                registers: ThreadRegisters::Estimated,
+                stream: 0,
+            });
+            let ended = launched.and_then(|()| device.synchronize());
+            let message = ended.expect_err("it never ends").to_string();
+            assert!(message.contains("livelock"), "{message}");
+            assert!(message.contains(&expected), "{kernel}: no {expected} in:\n{message}");
+        }
+    }
+}
+
 #[test]
 fn a_long_loop_goes_on() {
     let words = words(&format!("{LONG_LOOP}\nst.global.u32 [%p], %r2;"), 1, 64);

@@ -433,3 +433,10 @@ fn thousands_of_accepted_settings_run_to_the_end() {
     let (first, count) = (given("WARPWRIGHT_SEED", 0), given("WARPWRIGHT_CASES", 2000));
     try_cases(first..first + count);
 }
+
+/// Messages about PTX for newer GPUs name none that does not exist.
+#[test]
+fn the_newest_gpu_is_the_newest_of_the_descriptions() {
+    let all = config::builtin().iter().map(|gpu| config::load(gpu.name).unwrap().sm_version);
+    assert_eq!(all.max(), Some(lower::NEWEST_GPU));
+}

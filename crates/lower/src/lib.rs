@@ -20,7 +20,7 @@ mod ptx;
 mod registers;
 mod sass;
 
-pub use crate::ptx::{load, load_parsed};
+pub use crate::ptx::{NEWEST_GPU, load, load_parsed};
 #[doc(hidden)]
 pub use crate::sass::load_words;
 pub use crate::sass::{load_binary, load_cubin};

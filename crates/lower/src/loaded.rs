@@ -36,8 +36,8 @@ pub struct LowerOptions {
     pub registers_per_thread: Option<u32>,
     /// Register allocation of PTX.
     pub registers: Registers,
-    /// Architecture of the GPU, such as 75. PTX for a newer one is refused; not if it is `None` or older than sm_35,
-    /// for which no compiler of today makes PTX.
+    /// Architecture of the GPU, such as 75. PTX for a newer one is refused; not if it is older than sm_35, for which no
+    /// compiler of today makes PTX. If it is `None`, PTX that no GPU here runs is refused.
     pub gpu_sm: Option<u32>,
     /// Loads code of another architecture than the GPU's.
     pub any_architecture: bool,

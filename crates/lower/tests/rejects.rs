@@ -12,10 +12,12 @@ fn everything_not_executable_is_listed_at_load_with_its_place() {
         "{HEADER}.global .samplerref sampler;
 .visible .entry good() {{ ret; }}
 .visible .entry bad(.param .u64 p) {{
-  .reg .b32 %r<4>; .reg .f32 %f<8>; .reg .b64 %rd<2>;
+  .reg .b32 %r<4>; .reg .f32 %f<8>; .reg .b64 %rd<2>; .reg .b128 %q;
   tex.2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [sampler, {{%f4, %f5}}];
   sured.b.add.1d.u32.trap [%rd1, {{%r1}}], %r2;
   multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1;
+  atom.global.exch.b128 %q, [%rd1], %q;
+  mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {{%r1, %r2}}, {{%r1, %r2}}, {{%r1, %r2}}, {{%r1, %r2}}, %r3, 0x0;
   ret;
 }}
 "
@@ -28,10 +30,12 @@ fn everything_not_executable_is_listed_at_load_with_its_place() {
         "m.ptx:8:44: error: samplers apart from their textures are not executable",
         "m.ptx:9:3: error: `sured` is not executable",
         "m.ptx:10:3: error: `multimem` is not executable: it accesses the memory of several GPUs, and one is simulated",
+        "m.ptx:11:3: error: `atom.global.exch.b128` is not executable: an atomic access to 128 bits",
+        "m.ptx:12:3: error: `mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16` is not executable: multiplication of sparse matrices",
     ] {
         assert!(error.contains(expected), "{expected}\nnot in\n{error}");
     }
-    assert_eq!(loaded.problems().unwrap().matches("error:").count(), 3);
+    assert_eq!(loaded.problems().unwrap().matches("error:").count(), 5);
     let unknown = loaded.kernel("goof").unwrap_err().to_string();
     assert_eq!(unknown, "no kernel `goof` in the module; it has good, bad");
 }
@@ -226,4 +230,16 @@ fn ptx_of_a_newer_target_is_refused() {
     }
     // No compiler of today makes PTX that an sm_20 would take.
     assert!(load_for("sm_70", Some(20), false).is_ok() && load_for("sm_90", None, false).is_ok());
+    // GPUs that do not exist here are not named.
+    let rest = "compile it for compute_90, or allow any architecture (--any-architecture)";
+    for (target, gpu, who) in [
+        ("sm_100", Some(90), "an sm_90 does not run"),
+        ("sm_100a", Some(90), "an sm_90 does not run"),
+        ("sm_120a", None, "no GPU here runs"),
+    ] {
+        let error = load_for(target, gpu, false).unwrap_err();
+        assert_eq!(error.text, format!("m.ptx: it is PTX for {target}, which {who}; {rest}"));
+        assert_eq!(error.diagnostics.iter().count(), 1, "its place is the target");
+        assert!(load_for(target, gpu, true).is_ok());
+    }
 }

@@ -210,9 +210,124 @@ fn published_cases() {
     for sm in [75, 80, 90] {
         assert_eq!(corner(sm, types, &a, &b, half(0)), half(0) + 1, "sm_{sm}");
     }
-    // NaN has all bits.
-    assert_eq!(corner(80, F32, &[0x7c00; 8], &[0; 8], ONE), 0x7fff_ffff);
-    assert_eq!(corner(80, types, &[0x7c00; 8], &[0; 8], half(0)), 0x7fff);
+}
+
+/// NaN has all bits, whether it comes from a factor, from the sum before, from infinity times 0 or from infinities of
+/// both signs.
+#[test]
+fn nan_and_infinities() {
+    let halves = Multiply::plain(Element::F16, Element::F16);
+    let (inf, minus, nan) = (0x7c00, 0xfc00, 0xfe01);
+    for sm in ARCHITECTURES {
+        for (types, one, big, unknown) in [(F32, ONE, 0x7f80_0000, 0x7fff_ffff), (halves, half(0), inf, 0x7fff)] {
+            let of_sign = if types.d == Element::F16 { 0x8000 } else { 0x8000_0000 };
+            let with = |terms: &[(usize, u32, u32)], c| {
+                let (mut a, mut b) = ([half(0); 8], [half(0); 8]);
+                terms.iter().for_each(|&(at, x, y)| (a[at], b[at]) = (x, y));
+                corner(sm, types, &a, &b, c)
+            };
+            let cases = [
+                (with(&[(5, nan, half(0))], one), unknown),
+                (with(&[(0, half(0), nan)], one), unknown),
+                (with(&[], big | 1), unknown),
+                (with(&[(3, inf, 0)], one), unknown),
+                (with(&[(0, inf, half(0)), (1, minus, half(0))], one), unknown),
+                // The other sign comes in a later step of Volta.
+                (with(&[(0, inf, half(0)), (7, minus, half(0))], one), unknown),
+                (with(&[(2, inf, half(0))], big | of_sign), unknown),
+                (with(&[(2, inf, half(3)), (6, minus, half(3) | 0x8000)], big), big),
+                (with(&[(2, minus, half(3))], one), big | of_sign),
+                (with(&[], big | of_sign), big | of_sign),
+            ];
+            for (number, (found, expected)) in cases.into_iter().enumerate() {
+                assert_eq!(found, expected, "sm_{sm}, {types:?}, case {number}: {found:#x}");
+            }
+        }
+    }
+}
+
+/// The products of a step have no order; those of different steps have.
+#[test]
+fn a_permutation_inside_a_step_leaves_the_result() {
+    let mut random = Random(11);
+    let plain = Multiply::plain;
+    let all = [(Element::F16, 16), (Element::Bf16, 16), (Element::Tf32, 8), (Element::E4m3, 32), (Element::E5m2, 32)];
+    let mut changed = 0;
+    for sm in ARCHITECTURES {
+        for (element, k) in all {
+            let types = plain(element, Element::F32);
+            let together = rule(sm, element).0.min(k);
+            if Mma::mma(Shape { m: 16, n: 8, k: k as u16 }, types, sm).is_none()
+                || sm < 80 && element != Element::F16
+                || sm < 89 && element.bits() == 8
+            {
+                continue;
+            }
+            for case in 0..40 {
+                let around = random.below(1 << format(element).exponent);
+                let mut a: Vec<u32> = (0..k).map(|_| random.number(element, around)).collect();
+                let mut b: Vec<u32> = (0..k).map(|_| random.number(element, around)).collect();
+                let c = random.number(Element::F32, 127);
+                let before = corner(sm, types, &a, &b, c);
+                for step in 0..k / together {
+                    for i in (1..together).rev() {
+                        let j = random.below(i as u32 + 1) as usize;
+                        a.swap(step * together + i, step * together + j);
+                        b.swap(step * together + i, step * together + j);
+                    }
+                }
+                assert_eq!(corner(sm, types, &a, &b, c), before, "sm_{sm}, {types:?}, case {case}");
+                // The steps in another order.
+                a.rotate_left(together % k);
+                b.rotate_left(together % k);
+                changed += usize::from(corner(sm, types, &a, &b, c) != before);
+            }
+        }
+    }
+    assert!(changed > 20, "the order of steps made a difference in {changed} cases");
+}
+
+/// Double precision is a fused multiply-add for each k, in order: another order or an exact sum gives 2.
+#[test]
+fn double_precision_is_added_in_the_order_of_k() {
+    let types = Multiply::plain(Element::F64, Element::F64);
+    let large = 2f64.powi(53);
+    for (sm, shapes) in [(80, &[(8, 8, 4)][..]), (90, &[(8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)])] {
+        for &(m, n, k) in shapes {
+            let shape = Shape { m, n, k };
+            let plan = Mma::mma(shape, types, sm).unwrap();
+            // The columns of a factor whose element k has the value `at(k)`; of C, zeros.
+            let doubles = |operand: MatrixOperand, at: &dyn Fn(usize) -> f64| {
+                let fragment = Fragment::mma(operand, Element::F64, shape).unwrap();
+                let mut columns = vec![[0; 32]; fragment.registers()];
+                for lane in 0..32 {
+                    for i in 0..fragment.elements() {
+                        let place = fragment.position(lane, i);
+                        let k = if operand == MatrixOperand::A { place.col } else { place.row };
+                        let bits = at(k.into()).to_bits();
+                        let i = 2 * i as usize;
+                        (columns[i][lane as usize], columns[i + 1][lane as usize]) = (bits as u32, (bits >> 32) as u32);
+                    }
+                }
+                columns
+            };
+            let run = |a: &[f64], b: &[f64], c: f64| {
+                let of = |list: &[f64], k: usize| list.get(k).copied().unwrap_or(0.0);
+                let (of_a, of_b) = (doubles(MatrixOperand::A, &|k| of(a, k)), doubles(MatrixOperand::B, &|k| of(b, k)));
+                let of_c = doubles(MatrixOperand::C, &|_| c);
+                let mut d = vec![[0; 32]; plan.registers()[3]];
+                plan.execute(&of_a, &of_b, &of_c, &mut d);
+                f64::from_bits(u64::from(d[0][0]) | u64::from(d[1][0]) << 32)
+            };
+            let ones = [1.0; 4];
+            assert_eq!(run(&[large, 1.0, 1.0, -large], &ones, 0.0), 0.0, "sm_{sm}, {shape:?}");
+            assert_eq!(run(&[1.0, 1.0, large, -large], &ones, 0.0), 2.0, "sm_{sm}, {shape:?}");
+            assert_eq!(run(&[1.0, 1.0, -large, 0.0], &ones, large), 0.0, "c comes first: sm_{sm}, {shape:?}");
+            // The product is not rounded.
+            let tiny = 2f64.powi(-30);
+            assert_eq!(run(&[1.0 + tiny], &[1.0 - tiny], -1.0), -tiny * tiny, "sm_{sm}, {shape:?}");
+        }
+    }
 }
 
 pub(crate) struct Random(pub u64);
@@ -243,14 +358,16 @@ fn sums_are_those_of_the_second_model() {
     use Element::{Bf16, E4m3, E5m2, F16, F32 as Single, Tf32};
     let plain = Multiply::plain;
     let eight_bits = |a, b, sum| Multiply { b, ..plain(a, sum) };
-    let cases: [(u32, &[u16], &[Multiply]); 5] = [
+    let cases: [(u32, &[u16], &[Multiply]); 6] = [
         (70, &[8, 16], &[plain(F16, Single), plain(F16, F16)]),
         (75, &[8, 16], &[plain(F16, Single), plain(F16, F16)]),
         (80, &[8, 16], &[plain(F16, Single), plain(F16, F16), plain(Bf16, Single)]),
+        (89, &[8, 16], &[plain(F16, Single), plain(F16, F16), plain(Bf16, Single)]),
         (89, &[16, 32], &[eight_bits(E4m3, E5m2, Single), eight_bits(E5m2, E4m3, F16), plain(E4m3, Single)]),
         (90, &[8, 16], &[plain(F16, Single), plain(F16, F16), plain(Bf16, Single)]),
     ];
-    let tf32 = [(80, &[4, 8][..], &[plain(Tf32, Single)][..]), (90, &[4, 8], &[plain(Tf32, Single)])];
+    let tf32_types = [plain(Tf32, Single)];
+    let tf32 = [80, 89, 90].map(|sm| (sm, &[4, 8][..], &tf32_types[..]));
     let hopper = [(90, &[16, 32][..], &[eight_bits(E4m3, E5m2, Single), eight_bits(E5m2, E5m2, F16)][..])];
     let mut random = Random(1);
     for (sm, lengths, all) in cases.into_iter().chain(tf32).chain(hopper) {

@@ -445,6 +445,37 @@ fn operations_on_the_same_sums_follow_one_another() {
     }
 }
 
+/// The published cases of Hopper's sums, through PTX and machine code: the terms of row 0 and column 0, c, and d.
+#[test]
+fn published_cases_of_wgmma() {
+    let two = |exponent: i32| ((exponent + 15) as u32) << 10;
+    const ONE: u32 = 0x3f80_0000;
+    let modules = modules(&[("cubin", include_bytes!("data/sm_90/wgmma.cuda124.sm_90.cubin"))], PTX);
+    let quarter = [0, 1, 2, 3].map(|k| (k, two(-12), two(-13)));
+    let far = |large| [(0, large, large), (1, two(0), two(0)), (8, large | 0x8000, large)];
+    for (name, terms, c, expected) in [
+        ("3 * 2^-24 is cut off", &[(0, two(-14) | 0x200, two(-9))][..], ONE, ONE + 1),
+        ("four of 2^-25 count", &quarter, ONE, ONE + 1),
+        ("2^24 + 1 - 2^24 in one step", &far(two(12)), 0, ONE),
+        ("2^26 + 1 - 2^26 in one step", &far(two(13)), 0, 0),
+    ] {
+        let mut sequence = Sequence::new(&mut Random(1));
+        let zeros = |rows| Matrix { rows: vec![vec![0; 16]; rows], element: Element::F16 };
+        (sequence.a, sequence.b) = (zeros(ROWS), zeros(8));
+        terms.iter().for_each(|&(k, a, b)| (sequence.a.rows[0][k], sequence.b.rows[0][k]) = (a, b));
+        let (place_a, end) = Place::new(0, 16, false, (ROWS, 32), true);
+        let (place_b, _) = Place::new(end, 16, false, (8, 32), true);
+        sequence.a.store(&mut sequence.image, place_a);
+        sequence.b.store(&mut sequence.image, place_b);
+        let mut sums = vec![0; 4 * THREADS];
+        sums[0] = c;
+        for (module, loaded) in &modules {
+            let found = sequence.launch((module, loaded), "f32_f16_f16_n8_ss", &sums, true).unwrap();
+            assert_eq!(found[0], expected, "{name}, {module}");
+        }
+    }
+}
+
 /// For timing: a quarter of the group's multiply-adds, and where A is.
 #[test]
 fn work_is_a_quarter_of_the_groups() {

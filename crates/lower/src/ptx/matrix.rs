@@ -54,6 +54,10 @@ impl FunctionLowering<'_, '_> {
                 self.expect(o, 2)?;
                 MatrixOp::Transpose { d: self.dst(&o[0], Type::B32)?, s: self.src(&o[1], Type::B32)? }
             }
+            "mma" if m.has("sp") || m.has("sp::ordered_metadata") => {
+                let what = "multiplication of sparse matrices";
+                return Err(self.problem(format!("`{}` is not executable: {what}", m.text())));
+            }
             "mma" => self.multiply_matrices(m, o)?,
             _ if m.has("mma") => self.multiply_matrices(m, o)?,
             _ => self.matrix_memory(m, o)?,

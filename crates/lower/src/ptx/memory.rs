@@ -271,6 +271,9 @@ impl FunctionLowering<'_, '_> {
             Type::Bf16x2 => Some(AtomicType::Bf16x2),
             _ => reduction_type(ty),
         };
+        if ty.bits() == 128 {
+            return Err(self.problem(format!("`{}` is not executable: an atomic access to 128 bits", m.text())));
+        }
         let count = Self::vector_length(m);
         let only_add = ty.is_float() && count == 1 && !matches!(op, AtomicOp::Add | AtomicOp::Exch);
         let kind = self.need(kind.filter(|_| !only_add), m)?;

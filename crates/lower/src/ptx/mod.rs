@@ -39,7 +39,7 @@ mod video;
 mod warp;
 
 use crate::loaded::{LoadError, Loaded, LowerOptions};
-use ptx::Severity;
+use ptx::{Diagnostic, Severity, Span};
 
 /// Parses and lowers the PTX in `text`; messages call it `name`.
 ///
@@ -57,7 +57,10 @@ pub fn load(name: &str, text: impl AsRef<[u8]>, options: LowerOptions) -> Result
 pub fn load_parsed(parsed: &ptx::Parsed, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
     let source = &parsed.source;
     if let Some(why) = other_target(&parsed.module, options) {
-        return Err(Box::new(LoadError::of_binary(format!("{}: {why}", source.name))));
+        let mut error = LoadError::of_binary(format!("{}: {why}", source.name));
+        let at = source.text().find(".target").unwrap_or(0) as u32;
+        error.diagnostics.push(Diagnostic::error(Span::new(at, at), why));
+        return Err(Box::new(error));
     }
     let mut diagnostics = parsed.diagnostics.clone();
     if !diagnostics.has_errors() {
@@ -74,16 +77,29 @@ pub fn load_parsed(parsed: &ptx::Parsed, options: LowerOptions) -> Result<Loaded
 /// The oldest architecture for which CUDA 11.8 makes PTX.
 const OLDEST_COMPILED: u32 = 35;
 
-/// Why the GPU does not run PTX of the module's target, if so. Features of `sm_90a` are in no other architecture.
+/// The newest architecture of which there are GPU descriptions.
+pub const NEWEST_GPU: u32 = 90;
+
+/// Why the GPU, or any if none is given, does not run PTX of the module's target. Features of `sm_90a` are in no other
+/// architecture.
 fn other_target(module: &ptx::ast::Module, options: LowerOptions) -> Option<String> {
-    let gpu = options.gpu_sm.filter(|&sm| sm >= OLDEST_COMPILED && !options.any_architecture)?;
     let (target, sm) = (module.name(*module.target.first()?), module.target_sm()?);
     let own = target.ends_with('a');
-    if sm < gpu && !own || sm == gpu {
+    let is_run = match options.gpu_sm {
+        Some(gpu) => gpu < OLDEST_COMPILED || sm < gpu && !own || sm == gpu,
+        None => sm <= NEWEST_GPU,
+    };
+    if is_run || options.any_architecture {
         return None;
     }
-    let older = if own { "" } else { " or newer" };
+    let who = options.gpu_sm.map_or("no GPU here runs".to_owned(), |gpu| format!("an sm_{gpu} does not run"));
+    let choose = match own {
+        _ if sm > NEWEST_GPU => String::new(),
+        true => format!("choose a GPU of sm_{sm}, "),
+        false => format!("choose a GPU of sm_{sm} or newer, "),
+    };
+    let gpu = options.gpu_sm.unwrap_or(NEWEST_GPU);
     Some(format!(
-        "it is PTX for {target}, which an sm_{gpu} does not run; choose a GPU of sm_{sm}{older}, compile it for compute_{gpu}, or allow any architecture (option any_architecture)"
+        "it is PTX for {target}, which {who}; {choose}compile it for compute_{gpu}, or allow any architecture (option any_architecture)"
     ))
 }

@@ -24,7 +24,7 @@ pub fn module(items: &str) -> Loaded {
 pub fn module_with(items: &str, registers: Registers) -> Loaded {
     let header = if items.starts_with(".version") { "" } else { ".version 8.3\n.target sm_90\n.address_size 64\n" };
     let text = format!("{header}{items}");
-    let options = LowerOptions { registers, ..LowerOptions::default() };
+    let options = LowerOptions { registers, any_architecture: true, ..LowerOptions::default() };
     let loaded = load("test.ptx", &text, options).unwrap_or_else(|e| panic!("{e}\n{text}"));
     if let Some(problems) = loaded.problems() {
         panic!("{problems}\n{text}");
