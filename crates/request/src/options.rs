@@ -313,7 +313,7 @@ impl Options {
         };
         let is_there = |name: &&str| row(name).is_some_and(|row| !self.field(row).texts().is_empty());
         ROWS.iter()
-            .filter(|row| !row.needs.is_empty() && is_given(row) && !row.needs.iter().any(|name| is_there(name)))
+            .filter(|row| !row.needs.is_empty() && is_given(row) && !row.needs.iter().any(&is_there))
             .map(|row| {
                 let needs: Vec<String> = row.needs.iter().map(called).collect();
                 format!("{} has no effect without {}: give it too", self.called(row.name), needs.join(" or "))
