@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(nearest("Reduction", known), Some("reduction"), "case");
         assert_eq!(nearest("reductoin", known), Some("reduction"), "a swap is one edit");
         assert_eq!(nearest("adc", known), Some("add"));
-        assert_eq!(nearest("add", ["add", "adc"]), Some("adc"), "the name itself is no slip");
+        assert_eq!(nearest("add", ["add", "adc"]), Some("adc"), "the name itself is not a slip");
         assert_eq!(nearest("hotspot", known), None);
     }
 

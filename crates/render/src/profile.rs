@@ -549,7 +549,7 @@ mod tests {
         assert_eq!(rows[heading + 1], ["1", "INST", "R1", "L1", "3", "99.50", "250", "300", "100.0", "%", "a.cu:11"]);
         let shares = ["DRAM", "8", "99.50", "250", "300", "12.5", "%", "12.5", "%", "75.0", "%"];
         assert_eq!(rows[heading + 2], shares, "{text}");
-        assert!(!text.contains("INST R2"), "what is no load has no levels: {text}");
+        assert!(!text.contains("INST R2"), "an instruction that is not a load has no levels: {text}");
     }
 
     #[test]
