@@ -173,7 +173,7 @@ fn pictures_are_of_the_first_figure_that_a_part_shows() {
         ("report-1.svg", &["Mean power (W)", "inorder", "ghost", "nn:places=512"][..]),
         ("report-2.svg", &["Mean power (W) by speedup", "Speedup over inorder"]),
         ("report-4.svg", &["Speedup over buffer_entries=2", "buffer_entries", "over the baseline"]),
-        ("claim-1.svg", &["they correlate", "speedup over inorder", "cycles (cycles)"]),
+        ("claim-1.svg", &["they correlate", "speedup over inorder", "cycles (core cycles)"]),
     ] {
         let picture = picture(name);
         let missing = texts.iter().find(|text| !picture.contains(*text));

@@ -59,11 +59,6 @@ pub fn svg(curves: &Curves) -> String {
     drawing::svg(curves)
 }
 
-/// The names at regular places of an axis with places of its own.
-fn unnamed(_: &f64) -> String {
-    String::new()
-}
-
 /// The horizontal axis: all points, with a margin.
 fn horizontal(curves: &Curves) -> std::ops::Range<f64> {
     let points = curves.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x);
@@ -101,7 +96,7 @@ impl Drawing for Curves {
         mesh.x_desc(x).y_desc(y).y_label_formatter(&tick).x_label_formatter(&tick).light_line_style(WHITE);
         if !self.places.is_empty() {
             // Their names are drawn below.
-            mesh.disable_x_mesh().x_label_formatter(&unnamed);
+            mesh.disable_x_mesh().x_labels(0);
         }
         mesh.draw()?;
         let level = |at| PathElement::new([(across.start, at), (across.end, at)], BLACK.mix(0.5));
