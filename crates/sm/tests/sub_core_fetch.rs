@@ -119,20 +119,44 @@ fn a_straight_line_is_prefetched_as_far_as_the_stream_buffer_has_room() {
     assert_eq!([0, 8].map(|room| straight(101, room)[100]), ends);
 }
 
+/// The statistic `name` of a front end.
+fn statistic<D: CoreDesign>(run: &Run<Timeline, D>, name: &str) -> u64 {
+    let mut sum = sm::SmTotals::default();
+    gpu::Core::count(&run.sm, &mut sum);
+    sum.design.0.iter().find(|statistic| statistic.info.name == name).expect("it is counted").count
+}
+
 #[test]
 fn prefetches_are_counted() {
     let lines: Vec<_> = stream(100).collect();
     let run = bench(&lines).run_design::<SubCores, _>(&(), Timeline::default());
-    let count = |name: &str| {
-        let mut sum = sm::SmTotals::default();
-        gpu::Core::count(&run.sm, &mut sum);
-        sum.design.0.iter().find(|statistic| statistic.info.name == name).expect("it is counted").count
-    };
+    let count = |name| statistic(&run, name);
     // Of 13 lines the first is missed; the last ones prefetched are not asked for.
     assert_eq!((count("prefetches"), count("prefetches_used"), count("prefetches_unused")), (20, 12, 0));
     // Three of them have yet to come to L1.
     assert_eq!((count("l1_instruction_hits"), count("l1_instruction_misses")), (0, 18));
     assert_eq!(run.sm.icache_counters().accesses() - run.sm.icache_counters().reads_missed(), 101);
+}
+
+/// The fourth line is in the stream when it is asked for, and not at its head.
+#[test]
+fn a_line_within_the_stream_begins_another_one() {
+    let lines: Vec<_> = [branch(24, 1)].into_iter().chain(stream(40)).collect();
+    let run = bench(&lines).run_design::<SubCores, _>(&(), Timeline::default());
+    assert_eq!(statistic(&run, "prefetches_unused"), 8);
+    assert!(at(&run.sm.observer, 1, 'I') - at(&run.sm.observer, 0, 'I') >= FROM_L1);
+}
+
+/// The third line is fetched before the second, whose stream has nothing to prefetch.
+#[test]
+fn a_stream_stops_at_a_line_that_is_there() {
+    let mut lines: Vec<_> = [branch(16, 1)].into_iter().chain(stream(15)).collect();
+    lines.push(branch(-8, 1));
+    lines.extend(stream(3));
+    let run = bench(&lines).run_design::<Streams<1>, _>(&(), Timeline::default());
+    let counts = ["prefetches", "prefetches_used", "prefetches_unused"].map(|name| statistic(&run, name));
+    // The second line is prefetched and dropped, then the fourth.
+    assert_eq!(counts, [2, 0, 2]);
 }
 
 #[test]
