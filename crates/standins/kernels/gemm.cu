@@ -3,7 +3,7 @@
 // memory again, so that D is stored by whole columns.
 //
 // gemm_TYPE_TILE_LAYOUT: LAYOUT is how A and B are stored, n by columns as they are multiplied, t transposed. Kernels of
-// the large tile take only matrices aligned to 16 bytes, those of the small tile all.
+// the large tiles take only matrices aligned to 16 bytes, those of the small tile all.
 
 #include "matrix.cuh"
 #include "simt.cuh"
@@ -37,9 +37,12 @@ LAYOUTS(DOUBLE)
 LAYOUTS(HALF)
 
 #if __CUDA_ARCH__ == 800
-// 13 of these tiles are as wide as 16 of the large ones: 2,048 x 2,048 fills the 108 SMs of an A100 once.
+// 13 of these tiles are as wide as 16 of the large ones: 2,048 x 2,048 fills the 108 SMs of an A100 once. 1,024 x 1,024 does
+// with the narrower tile, which has eight warps too.
 #define LARGEST(layout, a, b) KERNEL(gemm_h_256x160_##layout, 256, 1, tensor<Half, 4, 2, 4, 10, a, b, true, 128>(g))
 LAYOUTS(LARGEST)
+KERNEL(gemm_h_128x96_nn, 256, 2, tensor<Half, 4, 2, 2, 6, true, false, true, 128>(g))
+KERNEL(gemm_h_128x96_tn, 256, 2, tensor<Half, 4, 2, 2, 6, false, false, true, 128>(g))
 #endif
 
 #if __CUDA_ARCH__ >= 750

@@ -77,11 +77,20 @@ __device__ __forceinline__ void tensor(const Gemm& g) {
 
         // Slices are fetched in order: `look`, `fetch` for each chunk, `end`. Copies are two slices ahead of the products,
         // as are loads, which are stored in between. A slice that is not whole is brought to its buffer at once.
-        int left = (k + DEPTH - 1) / DEPTH;
+        const int slices = (k + DEPTH - 1) / DEPTH, first = first_slice(tile, ROWS, COLS, slices);
+        a.advance(first), b.advance(first);
+        int left = slices;
         bool whole = false;
         auto look = [&]() {
+            if (left == first) a.advance(-slices), b.advance(-slices);
             whole = left > 0 && a.whole() && b.whole();
-            if (!WIDE && left > 0) {
+            if (WIDE || left <= 0) return;
+            if (whole) {
+#pragma unroll
+                for (int i = 0; i < a.COUNT; i++) a.load(a_next[i], i, true);
+#pragma unroll
+                for (int i = 0; i < b.COUNT; i++) b.load(b_next[i], i, true);
+            } else {
                 a.load_any(a_next);
                 b.load_any(b_next);
             }
@@ -147,7 +156,7 @@ __device__ __forceinline__ void tensor(const Gemm& g) {
 #pragma unroll
         for (int i = 0; i < Part::ACROSS; i++) columns.load(y[0], i, buffer + A::BYTES, 0);
 #pragma unroll 1
-        for (int slices = left + 2; slices > 0; slices--) {
+        for (int turns = left + 2; turns > 0; turns--) {
             unsigned from = buffer;  // of the operands that are loaded
 #pragma unroll
             for (int step = 0; step < Part::STEPS; step++) {

@@ -34,13 +34,17 @@ __device__ __forceinline__ void simt(const Gemm& g) {
         Slice<T, COLS, DEPTH, B_ALONG, WIDE, THREADS> b(matrix_of<const T>(g, g.b, g.stride_b, sizeof(T)), g.ldb, tile.y,
                                                         g.n, k);
         uint4 a_next[a.COUNT] = {}, b_next[b.COUNT] = {};
+        const int slices = (k + DEPTH - 1) / DEPTH, first = first_slice(tile, ROWS, COLS, slices);
+        a.advance(first), b.advance(first);
+        int left = slices;  // to load
         auto load = [&]() {
+            if (left-- == first) a.advance(-slices), b.advance(-slices);
             const bool whole = a.whole() && b.whole();
             if (!whole) {
                 a.load_any(a_next);
                 b.load_any(b_next);
             }
-            if (WIDE) {
+            if (WIDE || whole) {
 #pragma unroll
                 for (int i = 0; i < a.COUNT; i++) a.load(a_next[i], i, whole);
 #pragma unroll
@@ -69,8 +73,8 @@ __device__ __forceinline__ void simt(const Gemm& g) {
         store(0);
         __syncthreads();
         int buffer = 0;
-        for (int left = k; left > 0; left -= DEPTH) {
-            if (left > DEPTH) load();
+        for (int turns = slices; turns > 0; turns--) {
+            if (left > 0) load();
 #pragma unroll
             for (int d = 0; d < DEPTH; d++) {
                 Run<T> x[R], y[C];
@@ -89,7 +93,7 @@ __device__ __forceinline__ void simt(const Gemm& g) {
                 }
             }
             buffer ^= 1;
-            if (left > DEPTH) store(buffer);
+            if (turns > 1) store(buffer);
             __syncthreads();
         }
     }

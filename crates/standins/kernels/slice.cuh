@@ -29,11 +29,13 @@ template <typename T, int ROWS, int DEPTH, bool ALONG, bool WIDE, int THREADS> s
 
     const T* at;
     long long ld;
+    bool aligned;     // whether chunks are, of any tile
     int inner, line;  // of the first chunk: place in the line of memory, and line
     int rows, depth;  // what is left of the matrix from the tile's corner
 
     __device__ __forceinline__ Slice(const T* matrix, long long ld, int first, int rows, int depth)
         : ld(ld), rows(min(rows - first, ROWS)), depth(depth) {
+        aligned = WIDE || (reinterpret_cast<size_t>(matrix) | ld * sizeof(T)) % 16 == 0;
         inner = threadIdx.x % PER_LINE * EACH;
         line = threadIdx.x / PER_LINE;
         at = matrix + (ALONG ? first : first * ld) + inner + line * ld;
@@ -62,7 +64,7 @@ template <typename T, int ROWS, int DEPTH, bool ALONG, bool WIDE, int THREADS> s
 
     // Whether each chunk is in the matrix or, for its rows, outside: nothing is in part.
     __device__ __forceinline__ bool whole() const {
-        return WIDE && depth >= DEPTH && (!ALONG || rows >= ROWS || rows % EACH == 0);
+        return aligned && depth >= DEPTH && (!ALONG || rows >= ROWS || rows % EACH == 0);
     }
 
     // Whether the rows of a chunk are in the matrix. What is computed of others is not stored.
@@ -144,6 +146,12 @@ template <typename T, int ROWS, int DEPTH, bool ALONG, bool WIDE, int THREADS> s
     __device__ __forceinline__ int row_of(int i) const { return ALONG ? inner + i * ALONG_LINE : line + i * DOWN; }
     __device__ __forceinline__ int depth_of(int i) const { return ALONG ? line + i * DOWN : inner + i * ALONG_LINE; }
 };
+
+// The slice that a CTA begins with. CTAs of the same rows or columns would else read the same sectors at the same time,
+// and while they come from DRAM, L2 merges few requests. Now one CTA is ahead, and the others find its slices in L2.
+__device__ __forceinline__ int first_slice(int2 tile, int rows, int cols, int slices) {
+    return (tile.x / rows + tile.y / cols) % 8 % slices;
+}
 
 // The tile of a CTA: CTAs of neighbouring numbers work on a square of tiles, so that they share what is in L2.
 __device__ __forceinline__ int2 tile_of(int m, int n, int rows, int cols) {

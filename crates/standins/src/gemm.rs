@@ -55,23 +55,27 @@ pub struct Kernel {
     pub architectures: RangeInclusive<u32>,
     /// Dynamic shared memory of a CTA. The static shared memory is known to the driver.
     pub dynamic_shared_bytes: u32,
-    /// Multiply-adds per cycle of an SM that is full of its CTAs, as a percentage of the large tile's.
+    /// CTAs that an SM holds.
+    pub resident: u32,
+    /// Multiply-adds per cycle of an SM that has one of its CTAs, as a percentage of an SM full of the large tile.
+    pub lone_rate_percent: u32,
+    /// The same of an SM that is full of its CTAs.
     pub rate_percent: u32,
 }
 
 macro_rules! kernels {
     ($($letter:literal $element:ident [$($layout:literal)*] {
         $($rows:literal x $columns:literal $first:literal to $last:literal: $threads:literal $aligned:literal $dynamic:literal
-            $rate:literal,)*
+            $resident:literal $lone:literal $rate:literal,)*
     })*) => {
         &[$(kernels!(@layouts $letter $element [$($layout)*]
-            [$([$rows $columns $first $last $threads $aligned $dynamic $rate])*])),*]
+            [$([$rows $columns $first $last $threads $aligned $dynamic $resident $lone $rate])*])),*]
     };
     (@layouts $letter:literal $element:ident [$($layout:literal)*] $tiles:tt) => {
         &[$(kernels!(@tiles $letter $element $layout $tiles)),*]
     };
     (@tiles $letter:literal $element:ident $layout:literal [$([$rows:literal $columns:literal $first:literal $last:literal
-        $threads:literal $aligned:literal $dynamic:literal $rate:literal])*]) => {
+        $threads:literal $aligned:literal $dynamic:literal $resident:literal $lone:literal $rate:literal])*]) => {
         &[$(Kernel {
             name: concat!("standin_cublas_gemm_", $letter, "_", $rows, "x", $columns, "_", $layout),
             element: Element::$element,
@@ -83,22 +87,32 @@ macro_rules! kernels {
             aligned: $aligned,
             architectures: $first..=$last,
             dynamic_shared_bytes: $dynamic,
+            resident: $resident,
+            lone_rate_percent: $lone,
             rate_percent: $rate,
         }),*]
     };
 }
 
-/// By element, layout and tile: architectures, threads, whether it needs alignment, dynamic shared memory, rate.
+/// By element, layout and tile: architectures, threads, whether it needs alignment, dynamic shared memory, CTAs of
+/// an SM, rates of one and of all of them (a100: 1,024 and 512 cubed).
 const TABLE: &[&[&[Kernel]]] = kernels! {
-    "s" F32 ["nn" "nt" "tn" "tt"] { 128 x 128 70 to 999: 256 true 0 100, 64 x 64 70 to 999: 128 false 0 70, }
-    "d" F64 ["nn" "nt" "tn" "tt"] { 64 x 64 70 to 999: 128 false 0 100, }
-    "h" F16 ["nn" "nt" "tn" "tt"] {
-        256 x 160 80 to 80: 256 true 159_744 106, 128 x 128 70 to 999: 128 true 0 100,
-        64 x 64 70 to 999: 128 false 0 55,
+    "s" F32 ["nn" "nt" "tn" "tt"] {
+        128 x 128 70 to 999: 256 true 0 2 88 100, 64 x 64 70 to 999: 128 false 0 3 65 70,
     }
-    "b" Bf16 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 0 100, 64 x 64 80 to 999: 128 false 0 55, }
-    "t" Tf32 ["nn" "nt" "tn" "tt"] { 128 x 128 80 to 999: 128 true 0 100, 64 x 64 80 to 999: 128 false 0 55, }
-    "i" I8 ["tn"] { 128 x 128 75 to 999: 128 true 0 100, 64 x 64 75 to 999: 128 false 0 55, }
+    "d" F64 ["nn" "nt" "tn" "tt"] { 64 x 64 70 to 999: 128 false 0 2 100 100, }
+    "h" F16 ["nn" "nt" "tn" "tt"] {
+        256 x 160 80 to 80: 256 true 159_744 1 106 106, 128 x 128 70 to 999: 128 true 0 2 59 100,
+        64 x 64 70 to 999: 128 false 0 3 25 38,
+    }
+    "h" F16 ["nn" "tn"] { 128 x 96 80 to 80: 256 true 86_016 1 60 60, }
+    "b" Bf16 ["nn" "nt" "tn" "tt"] {
+        128 x 128 80 to 999: 128 true 0 2 59 100, 64 x 64 80 to 999: 128 false 0 3 25 38,
+    }
+    "t" Tf32 ["nn" "nt" "tn" "tt"] {
+        128 x 128 80 to 999: 128 true 0 2 59 100, 64 x 64 80 to 999: 128 false 0 3 25 38,
+    }
+    "i" I8 ["tn"] { 128 x 128 75 to 999: 128 true 0 2 59 100, 64 x 64 75 to 999: 128 false 0 3 25 38, }
 };
 
 /// All kernels.
@@ -152,15 +166,18 @@ impl Problem {
     /// Relative time on `sms` SMs, set by the SM with the most tiles.
     fn time(&self, kernel: &Kernel, sms: u32) -> u128 {
         let most = self.tiles(kernel).div_ceil(u128::from(sms.max(1)));
-        most * u128::from(kernel.rows * kernel.columns) * 100 / u128::from(kernel.rate_percent)
+        // Of several CTAs on an SM some multiply while others wait.
+        let beside = most.clamp(1, kernel.resident.into()) as u32 - 1;
+        let gain = (kernel.rate_percent - kernel.lone_rate_percent) * beside / (kernel.resident - 1).max(1);
+        most * u128::from(kernel.rows * kernel.columns) * 100 / u128::from(kernel.lone_rate_percent + gain)
     }
 }
 
 /// The launch that computes a product on a GPU of architecture `sm` with `sms` SMs.
 ///
 /// Of the kernels that can, it is the one with the shortest estimated time. Tiles are dealt to SMs in turn, so the time is
-/// `ceil(tiles / sms)` times the time of a tile, which is its number of elements by the kernel's rate. Of equal times the
-/// larger tile is taken, which reads less memory.
+/// `ceil(tiles / sms)` times the time of a tile, which is its number of elements by the kernel's rate with that many CTAs
+/// on an SM. Of equal times the larger tile is taken, which reads less memory.
 ///
 /// `None` if no kernel can: there is none for this element, layout and architecture, nothing to compute (a size of 0), or
 /// more than a grid holds ([`MOST_MATRICES`], 2^31 - 1 tiles).

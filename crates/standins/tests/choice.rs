@@ -32,6 +32,22 @@ fn large_products_take_the_tile_that_fills_the_gpu_and_others_the_small_one() {
 }
 
 #[test]
+fn a_lone_cta_of_an_sm_counts_with_its_own_rate() {
+    const GPUS: [(u32, u32); 3] = [(70, 80), (75, 34), (80, 108)];
+    let half = [["64x64", "64x64", "64x64"], ["128x128", "128x128", "128x96"], ["128x128", "128x128", "256x160"]];
+    let single = [["64x64", "64x64", "64x64"], ["128x128", "128x128", "64x64"], ["128x128", "128x128", "128x128"]];
+    for (element, letter, tiles) in [(Element::F16, 'h', half), (Element::F32, 's', single)] {
+        for (size, tiles) in [512, 1024, 2048].into_iter().zip(tiles) {
+            for ((sm, sms), tile) in GPUS.into_iter().zip(tiles) {
+                let problem = Problem { element, transpose_b: false, m: size, n: size, k: size, ..PROBLEM };
+                let kernel = choose(&problem, sm, sms).unwrap().kernel;
+                assert_eq!(kernel.name, format!("standin_cublas_gemm_{letter}_{tile}_nn"), "{size} on sm_{sm}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_no_kernel_computes_is_refused() {
     for problem in [
         Problem { m: 0, ..PROBLEM },
