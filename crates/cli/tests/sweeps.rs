@@ -153,6 +153,42 @@ fn an_experiment_of_ones_own_is_a_file() {
     }
 }
 
+#[test]
+fn pictures_are_of_the_first_figure_that_a_part_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, points) = (folder.path().join("mine.toml"), folder.path().join("points"));
+    let all = "[all]\nworkloads = ['lud:n=64', 'nn:places=512', 'bfs:nodes=512']\ncores = ['inorder', 'ghost']\n\
+               show = ['power', 'speedup']\n";
+    let parts = "[[part]]\n[[part]]\nplot = 'scatter'\n[[part]]\nplot = 'none'\n\
+                 [[part]]\nworkloads = 'lud:n=64'\ncores = 'inorder'\nshow = 'speedup'\n\
+                 vary = { 'sm.frontend.buffer_entries' = [2, 4, 8] }\n";
+    let claim = "[[claim]]\nclaim = 'they correlate'\ncolumn = 'ghost'\ntake = 'correlation'\nwith = 'cycles'\n\
+                 at_least = -1.0\n";
+    fs::write(&file, [all, parts, claim].concat()).unwrap();
+    let out = folder.path().join("out");
+    let words = ["sweep", file.to_str().unwrap(), "--points", points.to_str().unwrap()];
+    succeed(&[&words[..], &["--quiet", "--out", out.to_str().unwrap()]].concat());
+    let picture = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+    for (name, texts) in [
+        ("report-1.svg", &["Mean power (W)", "inorder", "ghost", "nn:places=512"][..]),
+        ("report-2.svg", &["Mean power (W) by speedup", "Speedup over inorder"]),
+        ("report-4.svg", &["Speedup over buffer_entries=2", "buffer_entries", "over the baseline"]),
+        ("claim-1.svg", &["they correlate", "speedup over inorder", "cycles (core cycles)"]),
+    ] {
+        let picture = picture(name);
+        let missing = texts.iter().find(|text| !picture.contains(*text));
+        assert_eq!(missing, None, "{name}: {picture}");
+        assert!(fs::read(out.join(name.replace("svg", "png"))).unwrap().starts_with(b"\x89PNG"));
+    }
+    assert!(!out.join("report-3.svg").exists());
+    for (plot, message) in [("line", "part 1: `plot = \"line\"`: no setting"), ("pie", "part 1: unknown variant `pie`")]
+    {
+        fs::write(&file, format!("{all}plot = '{plot}'\n")).unwrap();
+        let ran = run(&words);
+        assert!(ran.status == 2 && ran.stderr.contains(message), "{}", ran.stderr);
+    }
+}
+
 /// Each verdict from figures that the document has beside it.
 #[test]
 fn claims_are_compared_with_the_simulated_values() {

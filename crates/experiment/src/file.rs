@@ -61,6 +61,41 @@ pub struct Experiment {
     /// Claims of the paper.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
+    /// The claims of correlations, for their plots.
+    #[serde(skip)]
+    correlations: Vec<Correlation>,
+}
+
+/// What the plot of a claim of a correlation shows: a figure of each row over a statistic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Correlation {
+    /// Number of the claim, from 1.
+    pub number: usize,
+    /// The claim in words.
+    pub title: String,
+    /// Number of the part, from 1.
+    pub part: usize,
+    /// Label of the column.
+    pub column: String,
+    /// The figure, a ratio.
+    pub figure: String,
+    /// The statistic.
+    pub with: String,
+}
+
+impl Correlation {
+    /// The correlations among `claims`, which the file with this text has.
+    fn all(text: &str, claims: &[Claim]) -> Vec<Self> {
+        let file: Table = toml::from_str(text).unwrap_or_default();
+        let tables = file.get("claim").and_then(Value::as_array);
+        let of = |(at, (claim, table)): (usize, (&Claim, &Value))| {
+            let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
+            let (part, column, _) = claim.place()?;
+            let (title, figure) = (text("claim")?, text("figure").unwrap_or_else(|| "speedup".into()));
+            Some(Self { number: at + 1, title, part, column: column.to_owned(), figure, with: text("with")? })
+        };
+        claims.iter().zip(tables.into_iter().flatten()).enumerate().filter_map(of).collect()
+    }
 }
 
 /// Name and text of each bundled experiment.
@@ -121,10 +156,25 @@ struct PartText {
     show: OneOrMore,
     #[serde(default)]
     published: bool,
+    plot: Option<PlotKind>,
     /// The GPU that the paper's machine is made from, under the paper's scheduler.
     stock: Option<String>,
     #[serde(flatten)]
     options: Table,
+}
+
+/// Form of a part's picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlotKind {
+    /// A group of bars for each row.
+    Bars,
+    /// Lines over a setting that varies in numbers.
+    Line,
+    /// The first figure over the second, a point for each row.
+    Scatter,
+    /// No picture.
+    None,
 }
 
 /// A text or a list of texts.
@@ -167,6 +217,8 @@ pub struct Part {
     pub show: Vec<String>,
     /// Published figures are shown beside ours.
     pub published: bool,
+    /// Form of its picture; by what varies if absent.
+    pub plot: Option<PlotKind>,
     /// The same as a command.
     pub command: String,
 }
@@ -186,6 +238,7 @@ impl Experiment {
             return Err(BadRequest::new("it has no part: `[[part]]` begins one (`warpwright docs experiments`)"));
         }
         experiment.claims.iter().try_for_each(|claim| claim.check(experiment.parts.len()))?;
+        experiment.correlations = Correlation::all(text, &experiment.claims);
         Ok(experiment)
     }
 
@@ -197,6 +250,11 @@ impl Experiment {
     /// Compares the claims with `comparisons`, the results of its parts.
     pub fn judged(&self, comparisons: &[Comparison]) -> Vec<Judged> {
         self.claims.iter().map(|claim| claim.judged(comparisons)).collect()
+    }
+
+    /// The claims of correlations, for their plots.
+    pub fn correlations(&self) -> &[Correlation] {
+        &self.correlations
     }
 
     /// Areas of cores that it shows: arguments of `warpwright list`.
@@ -262,7 +320,7 @@ impl Experiment {
         let show = part.show.all();
         let command = command(&workloads, &texts, &show, part.published);
         let workloads = workloads.iter().map(|name| placed(name.as_ref(), folder)).collect();
-        Ok(Part { workloads, options, show, published: part.published, command })
+        Ok(Part { workloads, options, show, published: part.published, plot: part.plot, command })
     }
 }
 

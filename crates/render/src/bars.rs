@@ -1,7 +1,7 @@
-//! Bars of ratios in groups as a picture, in the form of the papers' figures: a group for each workload, a bar for each
-//! design, error bars where runs were repeated, and a mark where a paper has a value.
+//! Bars in groups as a picture, in the form of the papers' figures: a group for each workload, a bar for each design,
+//! error bars where runs were repeated, and a mark where a paper has a value.
 
-use crate::raster::Picture;
+use crate::drawing::{self, Drawing, HEIGHT, axis, colour, keys, tick, visible};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -21,66 +21,33 @@ pub struct Bar {
 pub struct Bars {
     /// Caption.
     pub title: String,
+    /// Text at the axis of values: their unit.
+    pub unit: String,
+    /// Value at which a line is drawn: 1 of ratios.
+    pub neutral: Option<f64>,
     /// Name of each bar of a group.
     pub series: Vec<String>,
     /// Name and bars of each group.
     pub groups: Vec<(String, Vec<Bar>)>,
 }
 
-/// Colours of the bars of a group, in turn: Okabe and Ito's palette, which is distinguishable with any colour vision.
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(213, 94, 0),
-    RGBColor(120, 120, 120),
-];
-/// Pixels of the height without keys, of what lies under and over the bars, of a key, of a bar, and of a picture's least
-/// and greatest width.
-const HEIGHT: u32 = 430;
-const AROUND: u32 = 160;
-const KEY: u32 = 15;
+/// Pixels of a bar, and of a picture's least and greatest width.
 const BAR: u32 = 14;
 const WIDTHS: (u32, u32) = (640, 8000);
 /// Characters of a group's name that there is room for.
 const LABEL: usize = 18;
-
-/// Width and height of the picture.
-fn size(bars: &Bars) -> (u32, u32) {
-    let each = (bars.series.len() as u32 + 1) * BAR;
-    ((120 + bars.groups.len() as u32 * each).clamp(WIDTHS.0, WIDTHS.1), HEIGHT + keys(bars))
-}
 
 /// The bars as a PNG picture.
 ///
 /// # Errors
 /// The picture cannot be drawn.
 pub fn png(bars: &Bars) -> Result<Vec<u8>, String> {
-    let mut picture = Picture::new(size(bars));
-    draw(bars, picture.canvas()).map_err(|e| e.to_string())?;
-    picture.png().map_err(|e| e.to_string())
+    drawing::png(bars)
 }
 
 /// The bars as an SVG picture.
 pub fn svg(bars: &Bars) -> String {
-    let mut out = String::new();
-    match draw(bars, SVGBackend::with_string(&mut out, size(bars))) {
-        Ok(()) => out,
-        Err(e) => {
-            format!("<svg xmlns=\"http://www.w3.org/2000/svg\"><!-- {} --></svg>", e.to_string().replace('-', " "))
-        }
-    }
-}
-
-/// Pixels that the keys take, over the bars.
-fn keys(bars: &Bars) -> u32 {
-    if bars.series.len() > 1 { KEY * (bars.series.len() as u32 + 2) } else { 0 }
-}
-
-fn visible(text: &str) -> String {
-    text.replace(kit::text::is_invisible, "\u{fffd}")
+    drawing::svg(bars)
 }
 
 /// A name as far as there is room, without its middle: names that differ at their ends stay different.
@@ -88,15 +55,15 @@ fn short(name: &str) -> String {
     kit::text::middle_cut(&visible(name), LABEL).into_owned()
 }
 
-/// Colour of bar `at` of a group of `all`: of the palette, or, where that is too short, as far apart as hues allow.
-fn colour(at: usize, all: usize) -> RGBColor {
-    match COLOURS.get(at) {
-        Some(colour) if all <= COLOURS.len() => *colour,
-        _ => {
-            let (r, g, b) =
-                HSLColor(at as f64 / all as f64, 0.65, if at.is_multiple_of(2) { 0.38 } else { 0.62 }).rgb();
-            RGBColor(r, g, b)
-        }
+impl Drawing for Bars {
+    fn size(&self) -> (u32, u32) {
+        let each = (self.series.len() as u32 + 1) * BAR;
+        let width = (120 + self.groups.len() as u32 * each).clamp(WIDTHS.0, WIDTHS.1);
+        (width, HEIGHT + keys(self.series.len()))
+    }
+
+    fn draw<Backend: DrawingBackend>(&self, backend: Backend) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
+        draw(self, backend)
     }
 }
 
@@ -104,9 +71,13 @@ fn draw<Backend: DrawingBackend>(
     bars: &Bars,
     backend: Backend,
 ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
-    let all = || bars.groups.iter().flat_map(|(_, bars)| bars);
-    let upper = |bar: &Bar| bar.value.unwrap_or(0.0) + bar.half.unwrap_or(0.0);
-    let most = all().flat_map(|bar| [upper(bar), bar.published.unwrap_or(0.0)]).fold(1.0, f64::max);
+    let all = bars.groups.iter().flat_map(|(_, bars)| bars);
+    let ends = all.flat_map(|bar| {
+        let of = |half: f64| bar.value.map(|value| value + half);
+        let half = bar.half.unwrap_or(0.0);
+        [of(half), of(-half), bar.published].into_iter().flatten()
+    });
+    let values = axis(ends.chain(bars.neutral), bars.series.len());
     let area = backend.into_drawing_area();
     area.fill(&WHITE)?;
     let groups = bars.groups.len().max(1) as f64;
@@ -114,12 +85,16 @@ fn draw<Backend: DrawingBackend>(
         .caption(visible(&bars.title), ("sans-serif", 18))
         .margin(10)
         .x_label_area_size(110)
-        .y_label_area_size(50)
-        .build_cartesian_2d(
-            0.0..groups,
-            0.0..most * 1.1 * (1.0 + f64::from(keys(bars)) / f64::from(HEIGHT - AROUND)),
-        )?;
-    chart.configure_mesh().disable_x_mesh().x_labels(0).y_desc("over the baseline").light_line_style(WHITE).draw()?;
+        .y_label_area_size(60)
+        .build_cartesian_2d(0.0..groups, values)?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .x_labels(0)
+        .y_desc(visible(&bars.unit))
+        .y_label_formatter(&tick)
+        .light_line_style(WHITE)
+        .draw()?;
     let width = 1.0 / (bars.series.len() as f64 + 1.0);
     let left = |group: usize, series: usize| group as f64 + width * (series as f64 + 0.5);
     for (series, name) in bars.series.iter().enumerate() {
@@ -147,11 +122,12 @@ fn draw<Backend: DrawingBackend>(
         });
         chart.draw_series(marks)?;
     }
-    chart.draw_series(std::iter::once(PathElement::new([(0.0, 1.0), (groups, 1.0)], BLACK.mix(0.5))))?;
+    let line = |at| PathElement::new([(0.0, at), (groups, at)], BLACK.mix(0.5));
+    chart.draw_series(bars.neutral.into_iter().map(line))?;
     // Read from below, ending at the axis.
     let upwards = ("sans-serif", 12).into_font().transform(FontTransform::Rotate270);
     let style = upwards.color(&BLACK).pos(Pos::new(HPos::Right, VPos::Center));
-    let (plot, bottom) = (chart.plotting_area(), (HEIGHT + keys(bars) - 114) as i32);
+    let (plot, bottom) = (chart.plotting_area(), (HEIGHT + keys(bars.series.len()) - 114) as i32);
     for (group, (name, _)) in bars.groups.iter().enumerate() {
         let (x, _) = plot.map_coordinate(&(group as f64 + 0.5, 0.0));
         area.draw_text(&short(name), &style, (x, bottom))?;
@@ -176,6 +152,8 @@ mod tests {
         let bar = |value, half, published| Bar { value, half, published };
         let bars = Bars {
             title: "Speedup over inorder".into(),
+            unit: "over the baseline".into(),
+            neutral: Some(1.0),
             series: vec!["ghost".into(), "l<o>og".into()],
             groups: vec![
                 ("lud".into(), vec![bar(Some(1.1), Some(0.02), Some(1.08)), bar(Some(0.9), None, None)]),
@@ -185,7 +163,7 @@ mod tests {
         let picture = svg(&bars);
         let document = roxmltree::Document::parse(&picture).unwrap();
         let texts: Vec<&str> = document.descendants().filter_map(|node| node.text()).map(str::trim).collect();
-        for text in ["Speedup over inorder", "ghost", "l<o>og", "lud", "a nam…or its place"] {
+        for text in ["Speedup over inorder", "over the baseline", "ghost", "l<o>og", "lud", "a nam…or its place"] {
             assert!(texts.contains(&text), "{text}: {texts:?}");
         }
         let count = |colour: &str| picture.matches(&format!("fill=\"{colour}\"")).count();
@@ -193,7 +171,8 @@ mod tests {
         assert_eq!([count("#0072B2"), count("#E69F00")], [2, 2], "{picture}");
         assert!(svg(&Bars::default()).starts_with("<svg"));
         assert!([&bars, &Bars::default()].iter().all(|bars| png(bars).unwrap().starts_with(b"\x89PNG")));
-        let many: Vec<RGBColor> = (0..24).map(|at| colour(at, 24)).collect();
-        assert!(many.iter().enumerate().all(|(at, one)| !many[..at].contains(one)), "{many:?}");
+        let power = Bars { unit: "W".into(), neutral: None, ..bars.clone() };
+        let lines = |bars: &Bars| svg(bars).matches("<polyline").count();
+        assert_eq!(lines(&bars), lines(&power) + 1, "the line at 1");
     }
 }

@@ -4,7 +4,9 @@
 pub mod accelsim;
 pub mod bars;
 pub mod changes;
+pub mod curves;
 pub mod diagnosis;
+mod drawing;
 pub mod energy;
 pub mod grouping;
 pub mod names;

@@ -174,7 +174,7 @@ options! {
         baseline: Option<PathBuf>, "FILE", "before.json", { absent: &[&[(Way::Compare, "its first column is the baseline, or the one that `--over` names"), (Way::Exec, "it is of one run: `warpwright run` has it"), (Way::Python, "`against` of the result compares two runs"), (Way::PythonCompare, "its first column is the baseline, or the one that `over` names")]] };
         /// Write the results as a page to look at and to send: one HTML file that needs no other (`warpwright docs page`)
         html: Option<PathBuf>, "FILE", "report.html", { writes: true, absent: &[A_METHOD] };
-        /// Write the results to this folder: report.txt and report.json; of a program also power.csv, with --power-interval; of a sweep also report.csv, report.html and the bars of its speedups as report-1.svg, report-1.png and so on
+        /// Write the results to this folder: report.txt and report.json; of a program also power.csv, with --power-interval; of a sweep also report.csv, report.html and a picture of each comparison as report-1.svg, report-1.png and so on
         out: Option<PathBuf>, "FOLDER", "results", { writes: true, is_of_sweeps: true, absent: &[&[(Way::Run, "--json, --csv, --html and --power name files"), (Way::Compare, "--json, --csv and --html name files")], A_METHOD] };
         /// Print neither progress nor results: only errors, and the JSON or CSV asked for
         quiet: bool, "", "1", { is_traced: true, short: Some('q'), absent: &[PROGRESS] };

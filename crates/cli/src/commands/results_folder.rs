@@ -2,25 +2,33 @@
 
 use crate::failure::Failure;
 use crate::output;
-use crate::render::page as parts;
+use crate::render::plots::Plot;
 use crate::render::style::{HEADING, styled};
-use ::render::bars;
 use experiment::file::Experiment;
 use kit::output::MadeFolders;
 use request::Options;
-use request::comparison::Comparison;
 use serde::Serialize;
 use std::path::PathBuf;
 
 /// Version of the JSON of an experiment.
 pub const SCHEMA: u32 = 1;
 
-/// The files in the folder of the results, of `parts` comparisons.
-pub fn in_folder(options: &Options, parts: usize) -> Vec<PathBuf> {
+/// Name of the picture of part `number`, from 1.
+pub fn of_part(number: usize) -> String {
+    format!("report-{number}")
+}
+
+/// Name of the picture of claim `number`, from 1.
+pub fn of_claim(number: usize) -> String {
+    format!("claim-{number}")
+}
+
+/// The files in the folder of the results, among them pictures with these names.
+pub fn in_folder(options: &Options, pictures: impl Iterator<Item = String>) -> Vec<PathBuf> {
+    let Some(folder) = &options.out else { return Vec::new() };
     let names = ["report.csv", "report.html"].map(str::to_owned).into_iter();
-    let names: Vec<String> =
-        names.chain((1..=parts).flat_map(|part| ["svg", "png"].map(|form| format!("report-{part}.{form}")))).collect();
-    options.out.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
+    let pictures = pictures.flat_map(|name| ["svg", "png"].map(|form| format!("{name}.{form}")));
+    names.chain(pictures).map(|name| folder.join(name)).collect()
 }
 
 /// Creates the folder of the results, if one is requested; it is removed again if it stays empty.
@@ -37,7 +45,7 @@ pub fn write_folder<R: Serialize>(
     document: &impl Serialize,
     rows: impl FnOnce() -> Vec<R>,
     page: impl FnOnce() -> String,
-    comparisons: &[Comparison],
+    pictures: &[(String, Plot)],
 ) -> Result<(), Failure> {
     let Some(folder) = &options.out else { return Ok(()) };
     let plain = anstream::adapter::strip_str(text).to_string();
@@ -45,10 +53,10 @@ pub fn write_folder<R: Serialize>(
     output::save_as(&folder.join("report.json"), |out| output::json(document, out))?;
     output::save_as(&folder.join("report.csv"), |out| output::csv(rows(), out))?;
     output::save(&folder.join("report.html"), page().as_bytes())?;
-    for (at, comparison) in comparisons.iter().enumerate() {
-        let (bars, file) = (parts::bars(comparison), |form| folder.join(format!("report-{}.{form}", at + 1)));
-        output::save(&file("svg"), bars::svg(&bars).as_bytes())?;
-        output::save(&file("png"), &bars::png(&bars).map_err(Failure::failed)?)?;
+    for (name, picture) in pictures {
+        let file = |form| folder.join(format!("{name}.{form}"));
+        output::save(&file("svg"), picture.svg().as_bytes())?;
+        output::save(&file("png"), &picture.png().map_err(Failure::failed)?)?;
     }
     Ok(())
 }

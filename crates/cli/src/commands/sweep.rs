@@ -4,13 +4,14 @@ use super::areas::areas;
 use super::compare::{self, Shows};
 use super::keeping::{Asked, Engine, Keeping};
 use super::on_slurm::by_slurm;
-use super::results_folder::{SCHEMA, about, heading, in_folder, made_folder, title, write_folder};
+use super::results_folder::{SCHEMA, about, heading, in_folder, made_folder, of_claim, of_part, title, write_folder};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{Page, Results};
 use crate::progress::Board;
 use crate::render::claims;
 use crate::render::comparison::Shown;
 use crate::render::page as parts;
+use crate::render::plots;
 use crate::render::style::{FAINT, HEADING, styled};
 use crate::{interrupt, output, version};
 use ::render::number;
@@ -70,7 +71,7 @@ pub fn run(args: &Args) -> Outcome {
     let folder = made_folder(&options)?;
     let plan = Plan::new(&options, &args.what)?;
     compare::say_what_is_left_out(&plan, &options);
-    compare::check_files(&options, &plan, &in_folder(&options, 1))?;
+    compare::check_files(&options, &plan, &in_folder(&options, std::iter::once(of_part(1))))?;
     let plans = [plan];
     let Some(mut all) = made(&plans, &asked)? else { return Ok(ended()) };
     let comparison = all.pop().unwrap_or_default();
@@ -79,7 +80,9 @@ pub fn run(args: &Args) -> Outcome {
     let title = comparison.workloads.join(", ");
     let page = || page::comparison(&title, &[], &[parts::part(&comparison, None)], Vec::new(), version::TEXT);
     let rows = || tables::of_comparison(&comparison, None, version::COMMIT);
-    write_folder(&options, &text, &comparison.document(), rows, page, std::slice::from_ref(&comparison))?;
+    let pictures: Vec<_> =
+        plots::of_comparison(&comparison, &args.shows.show, None).map(|plot| (of_part(1), plot)).into_iter().collect();
+    write_folder(&options, &text, &comparison.document(), rows, page, &pictures)?;
     folder.keep();
     Ok(compare::exit(&comparison))
 }
@@ -242,8 +245,12 @@ fn of_experiment(
     let plan = |part: &Part| Plan::new(&part.options, &part.workloads).map_err(Failure::from);
     let plans = all.iter().map(plan).collect::<Result<Vec<_>, Failure>>()?;
     let folder_of_results = made_folder(options)?;
-    for plan in &plans {
-        compare::check_files(options, plan, &in_folder(options, plans.len()))?;
+    let correlations = experiment.correlations();
+    for (at, ((plan, part), shows)) in plans.iter().zip(&all).zip(&shows).enumerate() {
+        let drawn = plots::check(part.plot, &shows.show, &plan.sweep.columns);
+        drawn.map_err(|why| Failure::bad_input(format!("part {}: {why}", at % named + 1)))?;
+        let claims = correlations.iter().map(|claim| of_claim(claim.number));
+        compare::check_files(options, plan, &in_folder(options, (1..=plans.len()).map(of_part).chain(claims)))?;
     }
     let Some(comparisons) = made(&plans, asked)? else { return Ok((ended(), Vec::new())) };
     let (papers, stock) = comparisons.split_at(named);
@@ -285,7 +292,14 @@ fn of_experiment(
         all.flat_map(rows).collect::<Vec<_>>()
     };
     results.formats.give(&document, rows)?;
-    write_folder(options, &text, &document, rows, page, &comparisons)?;
+    let of_parts = comparisons.iter().zip(&shows).zip(&all).enumerate();
+    let of_parts = of_parts.filter_map(|(at, ((comparison, shows), part))| {
+        Some((of_part(at + 1), plots::of_comparison(comparison, &shows.show, part.plot)?))
+    });
+    let of_claims =
+        correlations.iter().filter_map(|claim| Some((of_claim(claim.number), plots::of_correlation(papers, claim)?)));
+    let pictures: Vec<_> = of_parts.chain(of_claims).collect();
+    write_folder(options, &text, &document, rows, page, &pictures)?;
     folder_of_results.keep();
     Ok((comparisons.iter().map(compare::exit).fold(Exit::Success, Exit::and), judged))
 }

@@ -1,74 +1,26 @@
 //! A comparison as text.
 
 mod grid;
+mod shown;
 
 use super::changes;
-use super::energy;
 use super::management;
 use super::names;
 use super::number::{self, ABSENT};
 use super::profile;
-use super::report::figure;
 use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
-use super::summary;
 use super::table::{Align, Table};
 use super::wrap::{table_limit, wrapped};
-use clap::ValueEnum;
-use evidence::published;
 use grid::Grid;
 use kit::text::bounded;
 use lab::changes::Changes;
 use lab::profile::Profile;
 use lab::{Report, Violation};
 use request::chance::Spread;
-use request::comparison::{self, Cell, Comparison, Published};
+use request::comparison::{self, Cell, Comparison};
+pub use shown::Shown;
 use workloads::Form;
-
-/// A figure that a comparison can show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Shown {
-    /// Simulated core cycles of kernels, without launch latency
-    Cycles,
-    /// The cycles at the core clock, in microseconds
-    Time,
-    /// Time of kernels in the baseline's column over that in this one, with the geometric mean
-    Speedup,
-    /// How much speedups depend on all else: the largest less the smallest among the columns that differ in the same from their baselines, such as one scheduler over another under each core design
-    Variation,
-    /// Issue slots lost to data and structural hazards, in percent less than in the baseline's column
-    Stalls,
-    /// Resident warps as a share of warp slots
-    Occupancy,
-    /// Thread instructions per cycle
-    Ipc,
-    /// The reason for which schedulers with warps lost most issue slots
-    Lost,
-    /// Instructions that issued before an older one of their warp, in percent, of designs that count them
-    Reordered,
-    /// Energy of GPU and board
-    Energy,
-    /// Energy by simulated time, in watts
-    Power,
-    /// Energy relative to the baseline's column
-    RelativeEnergy,
-    /// Energy of register file, pipeline and scheduler, or of a fabric's parts in their place, relative to the baseline's column
-    Management,
-    /// Instructions per joule relative to the baseline's column; the instructions of the baseline count for both
-    Efficiency,
-    /// Instructions per joule relative to the baseline's column; each column counts its own instructions
-    OwnEfficiency,
-    /// Instructions per joule, without the constant power of chip and board, relative to the baseline's column
-    CoreEfficiency,
-    /// Energy of L1 and L2 relative to the baseline's column
-    CacheEnergy,
-    /// Instructions executed once for all of their lanes, in percent, of cores with a scalar path
-    Scalar,
-    /// Older instructions on which one depends that enters the buffer, of designs that count them: RAW, WAW-WAR, Stop
-    Dependences,
-    /// Time in which fabrics are configured, in percent of all, of cores that are fabrics
-    Configuration,
-}
 
 /// The comparison as text with colours: the figures `shown`, or a default choice if there are none;
 /// beside them the `published` ones, if these are asked for.
@@ -132,164 +84,6 @@ fn changes_of(comparison: &Comparison, row: usize, text: impl Fn(&Changes, &str)
     let of = |column: usize| Some(text(&comparison.changes(row, column)?, &comparison.columns[column].label));
     let texts = (0..comparison.columns.len()).filter_map(of).filter(|text| !text.is_empty());
     texts.collect::<Vec<_>>().join("\n")
-}
-
-/// A figure of a comparison.
-impl Shown {
-    fn heading(self) -> &'static str {
-        match self {
-            Shown::Cycles => "Cycles of kernels",
-            Shown::Time => "Time of kernels (us)",
-            Shown::Speedup => "Speedup",
-            Shown::Variation => "Variation: largest speedup less the smallest",
-            Shown::Stalls => "Slots lost to hazards, percent less",
-            Shown::Occupancy => "Achieved occupancy (%)",
-            Shown::Ipc => "Thread instructions per cycle",
-            Shown::Lost => "Busy SMs' slots lost most to",
-            Shown::Reordered => "Issued before an older instruction of the warp (%)",
-            Shown::Energy => "Energy",
-            Shown::Power => "Mean power (W)",
-            Shown::RelativeEnergy => "Energy",
-            Shown::Management => "Energy of register file, pipeline and scheduler, or of what replaces them,",
-            Shown::Efficiency => "Instructions per joule",
-            Shown::OwnEfficiency => "Own instructions per joule",
-            Shown::CoreEfficiency => "Instructions per joule without constant power",
-            Shown::CacheEnergy => "Energy of L1 and L2",
-            Shown::Scalar => "Scalar instructions (%)",
-            Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
-            Shown::Configuration => "Configuration, percent of time",
-        }
-    }
-
-    /// Whether it is relative to the baseline's column.
-    fn is_relative(self) -> bool {
-        self == Shown::Stalls || self.relative().is_some()
-    }
-
-    /// The figure of a row in a column, if it is a ratio to the baseline's.
-    fn relative(self) -> Option<comparison::Figure> {
-        comparison::ratio(self.to_possible_value()?.get_name())
-    }
-
-    /// The same, if means of it are shown.
-    fn ratio(self) -> Option<comparison::Figure> {
-        self.relative().filter(|_| self != Shown::RelativeEnergy)
-    }
-
-    /// The mean that a paper gives without its kind.
-    fn published_mean(self, figure: &published::Figure) -> Option<f64> {
-        match self {
-            Shown::Speedup => figure.mean,
-            Shown::Efficiency => figure.mean_efficiency,
-            Shown::Management => figure.mean_management,
-            _ => None,
-        }
-    }
-
-    /// Short heading, for tables of several figures.
-    fn short(self) -> (&'static str, Align) {
-        match self {
-            Shown::Cycles => ("cycles", Align::Right),
-            Shown::Time => ("time (us)", Align::Right),
-            Shown::Speedup => ("speedup", Align::Right),
-            Shown::Variation => ("variation", Align::Right),
-            Shown::Stalls => ("stalls less", Align::Right),
-            Shown::Occupancy => ("occupancy", Align::Right),
-            Shown::Ipc => ("IPC", Align::Right),
-            Shown::Lost => ("slots lost most to", Align::Left),
-            Shown::Reordered => ("reordered", Align::Right),
-            Shown::Energy => ("energy", Align::Right),
-            Shown::Power => ("W", Align::Right),
-            Shown::RelativeEnergy => ("relative energy", Align::Right),
-            Shown::Management => ("management", Align::Right),
-            Shown::Efficiency => ("insts/J", Align::Right),
-            Shown::OwnEfficiency => ("own insts/J", Align::Right),
-            Shown::CoreEfficiency => ("core insts/J", Align::Right),
-            Shown::CacheEnergy => ("cache energy", Align::Right),
-            Shown::Scalar => ("scalar", Align::Right),
-            Shown::Dependences => ("RAW, WAW-WAR, Stop", Align::Right),
-            Shown::Configuration => ("configuration", Align::Right),
-        }
-    }
-
-    /// The figure of a run as text: of repeats, the mean with half of the width of its confidence interval.
-    fn text(self, comparison: &Comparison, row: usize, column: usize) -> String {
-        let ratio = self.relative();
-        let absolute: Option<comparison::Figure> = match self {
-            Shown::Cycles => Some(Comparison::cycles),
-            Shown::Time => Some(Comparison::time),
-            Shown::Ipc => Some(Comparison::ipc),
-            _ => None,
-        };
-        if let Some(spread) = ratio.and_then(|ratio| comparison.spread(ratio, row, column)) {
-            return spread_of_ratio(spread, comparison.columns[column].baseline == column);
-        }
-        match absolute.and_then(|of| comparison.spread(of, row, column)) {
-            Some(spread) if spread.mean > 0.0 => {
-                let mean = if self == Shown::Cycles {
-                    number::count(spread.mean.round() as u64)
-                } else {
-                    number::real(spread.mean)
-                };
-                format!("{mean} ±{:.1} %", spread.half / spread.mean * 100.0)
-            }
-            _ => self.text_of_one(comparison, row, column),
-        }
-    }
-
-    /// The figure of the first run as text.
-    fn text_of_one(self, comparison: &Comparison, row: usize, column: usize) -> String {
-        let cell = comparison.cell(row, column);
-        match self {
-            Shown::Cycles => text(cell, |r| figure(&r.total, summary::CYCLES)),
-            Shown::Time => text_or(cell, ABSENT, |r| figure(&r.total, summary::TIME)),
-            Shown::Speedup
-            | Shown::Efficiency
-            | Shown::OwnEfficiency
-            | Shown::CoreEfficiency
-            | Shown::CacheEnergy
-            | Shown::RelativeEnergy
-            | Shown::Management => speedup(self.relative().and_then(|ratio| ratio(comparison, row, column))),
-            Shown::Variation => {
-                let of_column = comparison.by_difference().into_iter().find(|(_, columns)| columns.contains(&column));
-                speedup(of_column.and_then(|(_, columns)| comparison.variation(row, &columns)))
-            }
-            Shown::Stalls => percent(comparison.stall_reduction(row, column)),
-            Shown::Occupancy => text_or(cell, ABSENT, |r| figure(&r.total, summary::OCCUPANCY)),
-            Shown::Ipc => text_or(cell, ABSENT, |r| figure(&r.total, summary::IPC)),
-            Shown::Lost => text_or(cell, ABSENT, main_stall),
-            Shown::Reordered => text_or(cell, ABSENT, |r| figure(&r.total, summary::REORDERED)),
-            Shown::Energy => text_or(cell, ABSENT, |r| {
-                let joules = r.total.get(energy::TOTAL).and_then(lab::Value::number);
-                joules.map_or_else(|| ABSENT.to_owned(), |j| number::with_prefix(j, "J"))
-            }),
-            Shown::Power => text_or(cell, ABSENT, |r| figure(&r.total, energy::POWER)),
-            Shown::Scalar => text_or(cell, ABSENT, |r| figure(&r.total, summary::SCALAR)),
-            Shown::Configuration => text_or(cell, ABSENT, |r| figure(&r.total, summary::CONFIGURATION)),
-            Shown::Dependences => {
-                let counted = cell.complete().filter(|r| r.total.get(summary::DEPENDENCES[0]).is_some());
-                let text = |r: &Report| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", ");
-                counted.map_or_else(|| ABSENT.to_owned(), text)
-            }
-        }
-    }
-
-    /// The figure of a paper; `None` if published figures of this kind are not shown.
-    fn published(self, comparison: &Comparison, row: usize, column: usize) -> Option<String> {
-        let of = |get: fn(&Published) -> Option<f64>| comparison.published(row, column).as_ref().and_then(get);
-        match self {
-            Shown::Speedup => Some(speedup(of(|p| p.speedup))),
-            Shown::Stalls => Some(percent(of(|p| p.stall_reduction_percent))),
-            Shown::Occupancy => Some(percent(of(|p| p.occupancy_percent))),
-            Shown::Ipc => Some(real(of(|p| p.ipc))),
-            Shown::Power => Some(real(of(|p| p.watts))),
-            Shown::RelativeEnergy => Some(speedup(of(|p| p.relative_energy))),
-            Shown::Efficiency => Some(speedup(of(|p| p.efficiency))),
-            // One figure of all programs.
-            Shown::Management => Some(speedup(None)),
-            _ => None,
-        }
-    }
 }
 
 /// A figure with its significant digits.
@@ -475,7 +269,7 @@ fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
 }
 
 /// Heading of a table of one figure; a relative one names its baseline.
-fn heading(comparison: &Comparison, what: Shown) -> String {
+pub fn heading(comparison: &Comparison, what: Shown) -> String {
     let several = comparison.columns.len() > 1;
     if !what.is_relative() || !several {
         return what.heading().to_owned();

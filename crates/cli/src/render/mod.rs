@@ -8,6 +8,7 @@ pub mod inspection;
 pub mod lists;
 pub mod management;
 pub mod page;
+pub mod plots;
 
 #[cfg(test)]
 pub use ::render::sample;

@@ -1,6 +1,5 @@
 //! A comparison as a part of a page.
 
-use ::render::bars::{Bar, Bars};
 use ::render::page;
 use ::render::page::comparison::{Design, Outcome, PublishedMeans};
 use request::comparison::{Column, Comparison};
@@ -14,34 +13,6 @@ pub fn part(of: &Comparison, command: Option<String>) -> page::Comparison<'_> {
         designs: (0..columns).map(|column| design(of, column)).collect(),
         outcomes: (0..of.cells.len()).map(|i| outcome(of, i / columns, i % columns)).collect(),
     }
-}
-
-/// The speedups as bars: a group for each row, and one for the means.
-pub fn bars(of: &Comparison) -> Bars {
-    let columns: Vec<usize> = (0..of.columns.len()).filter(|&column| of.columns[column].baseline != column).collect();
-    let bar = |row: usize, column: usize| {
-        let spread = of.spread(Comparison::speedup, row, column);
-        Bar {
-            value: spread.map(|spread| spread.mean).or(of.speedup(row, column)),
-            half: spread.map(|spread| spread.half),
-            published: of.published(row, column).and_then(|published| published.speedup),
-        }
-    };
-    let mean = |&column: &usize| {
-        let mean = of.mean(column);
-        Bar {
-            value: mean.repeats.map(|spread| spread.mean).or(mean.speedup),
-            half: mean.repeats.map(|spread| spread.half),
-            published: of.published_mean(column).and_then(|published| published.speedup),
-        }
-    };
-    let row = |row: usize| (of.workloads[row].clone(), columns.iter().map(|&column| bar(row, column)).collect());
-    let mut groups: Vec<(String, Vec<Bar>)> = (0..of.workloads.len()).map(row).collect();
-    if groups.len() > 1 {
-        groups.push(("geometric mean".into(), columns.iter().map(mean).collect()));
-    }
-    let series = columns.iter().map(|&column| of.columns[column].label.clone()).collect();
-    Bars { title: format!("Speedup over {}", of.baseline_name()), series, groups }
 }
 
 fn design(of: &Comparison, at: usize) -> Design {

@@ -1,7 +1,7 @@
 //! Comparisons as text.
 
 use super::*;
-use crate::render::sample;
+use crate::render::{sample, summary};
 use lab::Value;
 use request::comparison::{Axis, Column, Input};
 
