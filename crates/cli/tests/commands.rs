@@ -222,6 +222,21 @@ fn workloads_are_listed_with_what_they_are_on_a_fabric() {
     assert!(text.contains("on sgmf: rotate refused: the fabric has no texture units\n"), "{text}");
 }
 
+#[test]
+fn workloads_are_listed_by_suite_and_by_paper() {
+    let suite = succeed(&["list", "workloads", "rodinia"]);
+    assert!(
+        suite.contains("    Rodinia: ") && suite.contains("    Rodinia\n") && !suite.contains("Rodinia: \n"),
+        "{suite}"
+    );
+    let table = succeed(&["list", "workloads", "scalar", "--csv"]);
+    let papers: Vec<&str> = table.lines().skip(1).filter_map(|line| line.split(',').nth(2)).collect();
+    assert!(!papers.is_empty() && papers.iter().all(|papers| papers.split(' ').any(|one| one == "scalar")), "{table}");
+    let both = json(&succeed(&["list", "workloads", "ISPASS", "nw", "--json"]));
+    let suites = both["workloads"].as_array().unwrap().iter().map(|w| w["suite"].as_str().unwrap());
+    assert!(suites.clone().any(|suite| suite == "ISPASS") && suites.clone().filter(|s| *s != "ISPASS").count() == 1);
+}
+
 /// What GPGPU-Sim's defaults leave open or have in sizes that do not exist here.
 const TINY_GPU: &str = "\
 -gpgpu_n_clusters 2

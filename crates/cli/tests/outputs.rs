@@ -573,7 +573,7 @@ fn every_command_with_json_gives_a_table_too() {
         (&["list", "cores"], "name,stands_for,description,parameter,"),
         (&["list", "cores", "ghost"], "core,part,component,instances,entries,"),
         (&["list", "schedulers"], "name,stands_for,description,parameter,"),
-        (&["list", "workloads"], "workload,description,parameter,small,"),
+        (&["list", "workloads"], "workload,suite,papers,description,parameter,small,"),
         (&["list", "figures"], "name,description"),
         (&["list", "settings"], "key,unit,values,description"),
         (&["microbench", "--list"], "name,unit,description"),

@@ -17,6 +17,7 @@ use lab::core_cost::{CoreArea, CoreCost};
 use lab::{Setup, StatInfo};
 use render::summary;
 use request::{gpu, values};
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use workloads::Size;
@@ -29,6 +30,7 @@ use workloads::Size;
   warpwright list
   warpwright list workloads
   warpwright list workloads imagefilter
+  warpwright list workloads rodinia
   warpwright list cores ghost ghost-precise --gpu v100
   warpwright list cores ghost:issue_buffer=24
   warpwright list schedulers two_level
@@ -38,7 +40,7 @@ pub struct Args {
     /// Topic
     #[arg(value_enum)]
     topic: Option<Topic>,
-    /// Which of the topic [default: all]
+    /// Which of the topic; workloads also by suite or paper (rodinia, ghost) [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Show the hardware structures of all core designs and what they cost
@@ -107,9 +109,7 @@ pub(super) fn lists(args: &Args) -> Result<Lists, Failure> {
         scalar_parameters: (args.topic == Some(Topic::Cores) && pick.is_empty() && !args.structures)
             .then(|| lab::scalar_parameters().into_iter().map(CoreParameter::from).collect()),
         schedulers: wanted(Topic::Schedulers).then(|| schedulers(pick)).transpose()?,
-        workloads: wanted(Topic::Workloads)
-            .then(|| picked(workloads(!pick.is_empty()), pick, |w| w.name))
-            .transpose()?,
+        workloads: wanted(Topic::Workloads).then(|| picked_workloads(pick)).transpose()?,
         figures: wanted(Topic::Figures).then(|| picked(figures(), pick, |f| &f.name)).transpose()?,
         stats: wanted(Topic::Stats).then(|| picked_statistics(pick)).transpose()?,
         settings: wanted(Topic::Settings).then(|| picked_settings(pick)).transpose()?,
@@ -121,11 +121,15 @@ pub(super) fn lists(args: &Args) -> Result<Lists, Failure> {
 fn picked<T>(list: Vec<T>, pick: &[String], name: impl Fn(&T) -> &str) -> Result<Vec<T>, Failure> {
     if let Some(unknown) = pick.iter().find(|p| !list.iter().any(|item| name(item) == **p)) {
         let known: Vec<&str> = list.iter().map(&name).collect();
-        let among = suggest::among(unknown, &known);
-        return Err(Failure::bad_input(format!("there is no `{}` in this list{among}", excerpt(unknown))));
+        return Err(not_listed(unknown, &known));
     }
     let chosen = |item: &T| pick.is_empty() || pick.iter().any(|p| p == name(item));
     Ok(list.into_iter().filter(chosen).collect())
+}
+
+fn not_listed(unknown: &str, known: &[&str]) -> Failure {
+    let among = suggest::among(unknown, known);
+    Failure::bad_input(format!("there is no `{}` in this list{among}", excerpt(unknown)))
 }
 
 fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
@@ -225,6 +229,22 @@ fn workloads(with_reasons: bool) -> Vec<Workload> {
         sgmf: on_fabric::rows().filter(|row| row.workload == w.name).map(shown).collect(),
     };
     workloads::suite::ALL.iter().map(one).collect()
+}
+
+/// The workloads that `pick` names, by themselves, by suite or by paper; all of them if it is empty.
+fn picked_workloads(pick: &[String]) -> Result<Vec<Workload>, Failure> {
+    let is_in_group = |w: &Workload, name: &str| {
+        w.suite.eq_ignore_ascii_case(name) || w.papers.iter().any(|paper| paper.paper.eq_ignore_ascii_case(name))
+    };
+    let all = workloads(pick.iter().any(|name| workloads::suite::find(name).is_ok()));
+    let groups = all.iter().flat_map(|w| std::iter::once(w.suite).chain(w.papers.iter().map(|paper| paper.paper)));
+    let known: BTreeSet<&str> = all.iter().map(|w| w.name).chain(groups).collect();
+    let is_known = |name: &String| all.iter().any(|w| w.name == name || is_in_group(w, name));
+    if let Some(unknown) = pick.iter().find(|name| !is_known(name)) {
+        return Err(not_listed(unknown, &Vec::from_iter(known)));
+    }
+    let chosen = |w: &Workload| pick.is_empty() || pick.iter().any(|name| w.name == name || is_in_group(w, name));
+    Ok(all.into_iter().filter(chosen).collect())
 }
 
 fn figures() -> Vec<Named> {

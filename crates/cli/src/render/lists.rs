@@ -570,7 +570,11 @@ fn workload(w: &Workload) -> String {
 /// Suite and papers of a program that is not our own.
 fn origin(w: &Workload) -> String {
     let papers: Vec<String> = w.papers.iter().map(|p| format!("{} in `{}`", p.name, p.paper)).collect();
-    if w.suite == "own" { String::new() } else { wrapped(&papers.join(", "), &format!("    {}: ", w.suite), "      ") }
+    let text = match &papers[..] {
+        [] => w.suite.to_owned(),
+        papers => format!("{}: {}", w.suite, papers.join(", ")),
+    };
+    if w.suite == "own" { String::new() } else { wrapped(&text, "    ", "      ") }
 }
 
 /// Whether kernels map onto the fabric of `sgmf`; with reasons, a line each.

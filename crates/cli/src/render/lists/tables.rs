@@ -71,6 +71,9 @@ pub struct Part<'a> {
 #[derive(Debug, Serialize)]
 pub struct WorkloadRow<'a> {
     workload: &'a str,
+    suite: &'a str,
+    /// The papers that evaluate it.
+    papers: String,
     description: &'a str,
     parameter: Option<&'a str>,
     small: Option<u64>,
@@ -174,6 +177,8 @@ fn workload(of: &Workload) -> Vec<Row<'_>> {
     let row = |p: Option<&Parameter>| {
         Row::Workload(WorkloadRow {
             workload: of.name,
+            suite: of.suite,
+            papers: of.papers.iter().map(|paper| paper.paper).collect::<Vec<_>>().join(" "),
             description: of.description,
             parameter: p.map(|p| p.name),
             small: p.map(|p| p.small),
