@@ -332,7 +332,8 @@ pub fn of_comparison<'a>(
         let of_one = repeats(comparison).flat_map(move |(repeat, one)| {
             let cell = one.cell(row, at);
             let of_report = cell.any_report().into_iter().flat_map(|report| statistics(&report.total));
-            relative(one, row, at).into_iter().chain(of_report).map(move |of| figure(Some(repeat), cell, of))
+            let own = comparison.derived.iter().map(move |of| (&*of.name, "", Value::Real(one.derived(of, row, at))));
+            relative(one, row, at).into_iter().chain(own).chain(of_report).map(move |of| figure(Some(repeat), cell, of))
         });
         common.chain(of_one)
     };

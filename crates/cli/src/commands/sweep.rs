@@ -242,8 +242,11 @@ fn of_experiment(
         all.extend(experiment.parts(folder, &given, Machines::Stock)?);
     }
     let shows = all.iter().map(shows_of).collect::<Result<Vec<_>, _>>()?;
-    let plan = |part: &Part| Plan::new(&part.options, &part.workloads).map_err(Failure::from);
-    let plans = all.iter().map(plan).collect::<Result<Vec<_>, Failure>>()?;
+    let plan = |(at, part): (usize, &Part)| {
+        let plan = Plan::new(&part.options, &part.workloads).and_then(|plan| plan.with_figures(part.figures.clone()));
+        plan.map_err(|e| Failure::bad_input(format!("part {}: {e}", at % named + 1)))
+    };
+    let plans = all.iter().enumerate().map(plan).collect::<Result<Vec<_>, Failure>>()?;
     let folder_of_results = made_folder(options)?;
     let correlations = experiment.correlations();
     for (at, ((plan, part), shows)) in plans.iter().zip(&all).zip(&shows).enumerate() {
