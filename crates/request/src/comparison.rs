@@ -85,6 +85,17 @@ impl Axis {
 }
 
 impl Column {
+    /// Settings and parameters by their keys, `core.issue_buffer` among them, that vary or are set, in the order of headings.
+    pub fn keyed_values(&self) -> impl Iterator<Item = (String, &str)> {
+        fn of_axis(axis: &Axis) -> impl Iterator<Item = (String, &str)> {
+            let parameters = axis.parameters().map(|(name, value)| (format!("{}.{name}", axis.name), value));
+            let is_other = ["gpu", "core", "scheduler", "version"].contains(&axis.name.as_str());
+            parameters.chain((!is_other).then(|| (axis.name.clone(), axis.bare_value())))
+        }
+        let set = self.settings.iter().filter_map(|setting| setting.split_once('='));
+        self.axes.iter().flat_map(of_axis).chain(set.map(|(key, value)| (key.to_owned(), value)))
+    }
+
     /// Published figures of its core design.
     fn published_figure(&self) -> Option<&'static published::Figure> {
         published::figure(&self.core, &self.gpu, &self.settings)
