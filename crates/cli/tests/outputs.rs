@@ -566,6 +566,15 @@ fn every_command_with_json_gives_a_table_too() {
     let speedups: Vec<&Vec<&str>> = rows.iter().filter(|row| row.contains(&"speedup")).collect();
     assert_eq!((speedups.len(), speedups[0].last(), speedups[1][3]), (2, Some(&"1.0"), "ghost"));
 
+    let swept = ["compare", "vectoradd", "--cores", "inorder,ghost", "--vary", "core.issue_buffer=4,8"];
+    let swept = succeed(&[&swept[..], &["--vary", "sm.issue.schedulers=1,2"], &quick[..], &["--csv"]].concat());
+    let rows = cells(&swept);
+    let axes = |row: &Vec<&str>| row[row.len() - 2..].join(" ");
+    assert_eq!(axes(&rows[0]), "sm.issue.schedulers core.issue_buffer");
+    let mut values: Vec<String> = rows[1..].iter().map(axes).collect();
+    values.dedup();
+    assert_eq!(values, ["1 ", "2 ", "1 4", "2 4", "1 8", "2 8"]);
+
     for (args, header) in [
         (&["list"][..], "topic,name,description"),
         (&["list", "gpus"], "name,kind,description"),

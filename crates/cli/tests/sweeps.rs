@@ -189,6 +189,47 @@ fn pictures_are_of_the_first_figure_that_a_part_shows() {
     }
 }
 
+#[test]
+fn published_and_derived_figures_may_be_the_users() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, points) = (folder.path().join("mine.toml"), folder.path().join("points"));
+    let all = "[all]\nworkloads = ['lud:n=64', 'nn:places=512']\ncores = ['inorder', 'ghost']\nshow = 'speedup'\n";
+    let derive = "derive = { 'bytes per instruction' = 'dram.bytes / warp_instructions' }\n";
+    let words = ["sweep", file.to_str().unwrap(), "--points", points.to_str().unwrap()];
+    fs::write(&file, [all, "published = { nn = 1.25 }\n", derive].concat()).unwrap();
+    let document: Value = serde_json::from_str(&succeed(&[&words[..], &["--json"]].concat())).unwrap();
+    let run = |at: usize| &document["parts"][0]["runs"][at];
+    assert_eq!(
+        (&run(3)["published"]["speedup"], &run(2)["published"], &run(1)["published"]),
+        (&1.25.into(), &Value::Null, &Value::Null)
+    );
+    let total = |name: &str| run(3)["report"]["total"][name].as_f64().unwrap();
+    let derived = &run(3)["derived"][0];
+    assert_eq!(derived["name"], "bytes per instruction");
+    assert_eq!(derived["value"].as_f64().unwrap(), total("dram.bytes") / total("warp_instructions"));
+    let text = succeed(&words);
+    let has = ["$ warpwright compare", " paper", "1.250", "by the experiment's file", "\nbytes per instruction\n"];
+    assert_eq!(has.iter().find(|part| !text.contains(*part)), None, "{text}");
+    let command = text.lines().find(|line| line.starts_with("$ ")).unwrap();
+    assert!(command.contains("--derive 'bytes per instruction=dram.bytes / warp_instructions'"), "{command}");
+    let csv = succeed(&[&words[..], &["--csv"]].concat());
+    assert_eq!(csv.lines().filter(|line| line.contains(",published.speedup,ratio,1.25")).count(), 1, "{csv}");
+    assert_eq!(csv.lines().filter(|line| line.contains(",bytes per instruction,,")).count(), 4, "{csv}");
+    for (keys, message) in [
+        ("published = { nw = 1.1 }\n", "part 1: `published`: there is no row `nw`"),
+        (
+            "published = { ghots = { nn = 1.1 } }\n",
+            "part 1: `published`: there is no column `ghots`; did you mean `ghost`?",
+        ),
+        ("published = 1.1\n", "`published` is true, false, a table"),
+        ("derive = { x = 'dram.byte / 2' }\n", "did you mean `dram.bytes`?"),
+    ] {
+        fs::write(&file, [all, keys].concat()).unwrap();
+        let ran = crate::common::run(&words);
+        assert!(ran.status == 2 && ran.stderr.contains(message), "{}", ran.stderr);
+    }
+}
+
 /// Each verdict from figures that the document has beside it.
 #[test]
 fn claims_are_compared_with_the_simulated_values() {

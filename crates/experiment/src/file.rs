@@ -23,11 +23,13 @@
 //! (`{ small = …, medium = …, large = … }`). `docs/experiments.md` describes it for users.
 
 use crate::claim::{Claim, Judged};
-use request::comparison::Comparison;
+use request::comparison::{Comparison, ratio};
 use request::option::{OptionRow, Shape, Way};
 use request::options::{ROWS, Texts, row};
+use request::own_figures::OwnFigures;
 use request::{BadRequest, Options};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -154,8 +156,7 @@ struct PartText {
     workloads: Value,
     #[serde(default)]
     show: OneOrMore,
-    #[serde(default)]
-    published: bool,
+    published: Option<Value>,
     plot: Option<PlotKind>,
     /// The GPU that the paper's machine is made from, under the paper's scheduler.
     stock: Option<String>,
@@ -217,6 +218,8 @@ pub struct Part {
     pub show: Vec<String>,
     /// Published figures are shown beside ours.
     pub published: bool,
+    /// The file's own published figures, in place of the papers'.
+    pub figures: Option<OwnFigures>,
     /// Form of its picture; by what varies if absent.
     pub plot: Option<PlotKind>,
     /// The same as a command.
@@ -318,9 +321,10 @@ impl Experiment {
         let options = Options::read(Way::Sweep, &texts, &|row| format!("`{}`", row.name))?;
         let workloads = workloads(&part.workloads, size)?;
         let show = part.show.all();
-        let command = command(&workloads, &texts, &show, part.published);
+        let (published, figures) = published(part.published.as_ref().map(|value| of_size(value, size)), &show)?;
+        let command = command(&workloads, &texts, &show, published && figures.is_none());
         let workloads = workloads.iter().map(|name| placed(name.as_ref(), folder)).collect();
-        Ok(Part { workloads, options, show, published: part.published, plot: part.plot, command })
+        Ok(Part { workloads, options, show, published, figures, plot: part.plot, command })
     }
 }
 
@@ -343,6 +347,36 @@ fn workloads(value: &Value, size: Size) -> Result<Vec<String>, BadRequest> {
     named.ok_or_else(|| {
         BadRequest::new("`workloads` is a name, a list of names, a table of these by size, or { as_in = FIGURE } where the figure's `[all]` has such a list")
     })
+}
+
+/// Whether published figures are shown, and the file's own: `true`, or a table by row, or by column and row.
+fn published(value: Option<&Value>, show: &[String]) -> Result<(bool, Option<OwnFigures>), BadRequest> {
+    let wrong = || {
+        BadRequest::new(
+            "`published` is true, false, a table of figures by row, as { nn = 1.1 }, or of such tables by column",
+        )
+    };
+    let table = match value {
+        None => return Ok((false, None)),
+        Some(Value::Boolean(is_shown)) => return Ok((*is_shown, None)),
+        Some(value) => value.as_table().ok_or_else(wrong)?,
+    };
+    let number = |value: &Value| value.as_float().or(value.as_integer().map(|n| n as f64)).filter(|x| x.is_finite());
+    let rows = |table: &Table| -> Option<BTreeMap<String, f64>> {
+        table.iter().map(|(row, value)| Some((row.clone(), number(value)?))).collect()
+    };
+    let columns = match rows(table) {
+        Some(of_all) => BTreeMap::from([(String::new(), of_all)]),
+        None => {
+            let of_column = |(label, of): (&String, &Value)| Some((label.clone(), rows(of.as_table()?)?));
+            table.iter().map(of_column).collect::<Option<_>>().ok_or_else(wrong)?
+        }
+    };
+    let first = show.iter().map(String::as_str).find(|name| ratio(name).is_some());
+    let figure = first.or(show.is_empty().then_some("speedup"));
+    let figure = figure.ok_or_else(|| BadRequest::new("`published`: `show` has no ratio that such figures are of"))?;
+    let own = OwnFigures::new(figure, columns).map_err(|why| BadRequest::new(format!("`published`: {why}")))?;
+    Ok((true, Some(own)))
 }
 
 /// The option that a file calls `key`.
@@ -430,7 +464,11 @@ fn placed(name: &Path, folder: &Path) -> PathBuf {
 fn command(workloads: &[String], texts: &Texts, show: &[String], published: bool) -> String {
     let mut command = format!("warpwright compare {}", workloads.join(" "));
     for (row, values) in texts.iter().filter(|(row, _)| row.reason(Way::Compare).is_none()) {
-        row.words(Way::Compare, values).iter().for_each(|word| _ = write!(command, " {}", word.display()));
+        row.words(Way::Compare, values).iter().for_each(|word| {
+            let word = word.to_string_lossy();
+            let is_plain = word.chars().all(|c| c.is_alphanumeric() || "-_=.,:+/%@[]*".contains(c));
+            let _ = write!(command, " {}", if is_plain { word.into_owned() } else { kit::text::shell_word(&word) });
+        });
     }
     if !show.is_empty() {
         let _ = write!(command, " --show {}", show.join(","));

@@ -4,6 +4,7 @@ use crate::costs::{Cost, Costs};
 use crate::store::{Key, Point, Store, StoredJob};
 use lab::{Job, Setup};
 use request::comparison::{Cell, Column, Comparison, Input};
+use request::own_figures::OwnFigures;
 use request::sweep::Sweep;
 use request::versions::Version;
 use request::{BadRequest, Options};
@@ -61,7 +62,8 @@ impl Plan {
         let (names, columns) = (sweep.names.clone(), sweep.columns.clone());
         let inputs = by_row.iter().map(|jobs| Input::of(&jobs[0])).collect();
         let jobs = by_row.into_iter().flatten().collect();
-        let empty = Comparison { workloads: names, inputs, codes, remarks, columns, ..Comparison::default() };
+        let derived = options.derive.clone();
+        let empty = Comparison { workloads: names, inputs, codes, remarks, columns, derived, ..Comparison::default() };
         Ok(Self { sweep, jobs, empty, points, kernels: options.kernels.clone() })
     }
 
@@ -70,6 +72,21 @@ impl Plan {
         self.empty.workloads.clone_from(&other.empty.workloads);
         self.empty.columns.clone_from(&other.empty.columns);
         self
+    }
+
+    /// The same with published figures of the user's own.
+    ///
+    /// # Errors
+    /// They are of unknown rows or columns.
+    pub fn with_figures(mut self, own: Option<OwnFigures>) -> Result<Self, BadRequest> {
+        if let Some(own) = &own {
+            let rows = self.empty.workloads.iter().chain(&self.kernels).map(String::as_str);
+            let labels = self.empty.columns.iter().map(|column| column.label.as_str());
+            let checked = own.check(&Vec::from_iter(rows), &Vec::from_iter(labels));
+            checked.map_err(|why| BadRequest::new(format!("`published`: {why}")))?;
+        }
+        self.empty.own = own;
+        Ok(self)
     }
 
     /// Runs at the same time.

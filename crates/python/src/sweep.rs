@@ -12,6 +12,7 @@ use experiment::runs;
 use experiment::store::{Key, Point, Store};
 use pyo3::prelude::*;
 use request::comparison::{Cell, Comparison as Compared};
+use request::own_figures::OwnFigures;
 use request::{OptionRow, Options, Way, name};
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -52,12 +53,16 @@ type Repeats = (usize, f64, f64);
 
 impl Part {
     /// The comparison that `options` ask for. Its runs have absolute paths, so that they are the same runs everywhere.
-    fn new(options: Options, workloads: &[PathBuf], command: String) -> PyResult<Self> {
+    fn new(options: Options, workloads: &[PathBuf], command: String, figures: Option<OwnFigures>) -> PyResult<Self> {
         let named = Plan::new(&options, workloads).map_err(bad_input)?;
         let workloads = workloads.iter().map(|workload| name::absolute(workload));
         let workloads = workloads.collect::<Result<Vec<_>, _>>().map_err(failed)?;
         let options = options.absolute().map_err(failed)?;
-        let plan = Plan::new(&options, &workloads).map_err(bad_input)?.named_as(&named);
+        let plan = Plan::new(&options, &workloads)
+            .map_err(bad_input)?
+            .named_as(&named)
+            .with_figures(figures)
+            .map_err(bad_input)?;
         let of_sweeps = |row: &OptionRow| row.reason(Way::PythonSweep).is_none();
         let texts = options.texts().into_iter().filter(|(row, _)| of_sweeps(row));
         let keywords = texts.map(|(row, values)| (row.keyword().to_owned(), values)).collect();
@@ -125,13 +130,14 @@ impl Sweep {
         })?;
         let named = if let [what] = &what[..] { Named::find(what).map_err(bad_input)? } else { None };
         let (about, parts) = match named {
-            None => (Default::default(), vec![Part::new(options, &what, String::new())?]),
+            None => (Default::default(), vec![Part::new(options, &what, String::new(), None)?]),
             Some(Named { name, experiment, folder }) => {
                 if !experiment.areas().is_empty() {
                     return Err(bad_input(format!("`{name}` has areas and no runs: `warpwright reproduce {name}`")));
                 }
                 let parts = experiment.parts(&folder, &texts, Machines::Named).map_err(bad_input)?;
-                let parts = parts.into_iter().map(|part| Part::new(part.options, &part.workloads, part.command));
+                let parts =
+                    parts.into_iter().map(|part| Part::new(part.options, &part.workloads, part.command, part.figures));
                 let title = if experiment.title.is_empty() { name } else { experiment.title };
                 ([title, experiment.about, experiment.published], parts.collect::<PyResult<Vec<_>>>()?)
             }

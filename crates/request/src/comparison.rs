@@ -1,7 +1,9 @@
 //! Workloads on several machines, side by side: baselines, speedups, means, and what is published beside them.
 
 use crate::chance::Spread;
+use crate::derived::Derived;
 use crate::gpu::Choice;
+use crate::own_figures::OwnFigures;
 use crate::versions::Version;
 use evidence::published;
 use kit::suggest;
@@ -74,7 +76,26 @@ impl Axis {
     }
 }
 
+impl Axis {
+    /// Names and values of the parameters of a core or a scheduler.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
+        let is_design = ["core", "scheduler"].contains(&self.name.as_str());
+        self.value.split([':', ',', '+']).filter(move |_| is_design).filter_map(|part| part.split_once('='))
+    }
+}
+
 impl Column {
+    /// Settings and parameters by their keys, `core.issue_buffer` among them, that vary or are set, in the order of headings.
+    pub fn keyed_values(&self) -> impl Iterator<Item = (String, &str)> {
+        fn of_axis(axis: &Axis) -> impl Iterator<Item = (String, &str)> {
+            let parameters = axis.parameters().map(|(name, value)| (format!("{}.{name}", axis.name), value));
+            let is_other = ["gpu", "core", "scheduler", "version"].contains(&axis.name.as_str());
+            parameters.chain((!is_other).then(|| (axis.name.clone(), axis.bare_value())))
+        }
+        let set = self.settings.iter().filter_map(|setting| setting.split_once('='));
+        self.axes.iter().flat_map(of_axis).chain(set.map(|(key, value)| (key.to_owned(), value)))
+    }
+
     /// Published figures of its core design.
     fn published_figure(&self) -> Option<&'static published::Figure> {
         published::figure(&self.core, &self.gpu, &self.settings)
@@ -225,6 +246,10 @@ pub struct Comparison {
     pub cells: Vec<Cell>,
     /// The same again, each time with what should not matter changed by chance.
     pub again: Vec<Self>,
+    /// Published figures of the user's own, in place of the papers'.
+    pub own: Option<OwnFigures>,
+    /// Figures of the user's own, derived from statistics.
+    pub derived: Vec<Derived>,
 }
 
 /// A figure of a row in a column.
@@ -273,7 +298,8 @@ impl Comparison {
     pub fn by_kernel(self, kernels: &[String]) -> Self {
         let again = self.again.into_iter().map(|again| again.by_kernel(kernels)).collect();
         let columns = self.columns.clone();
-        let mut out = Self { columns, again, ..Self::default() };
+        let (own, derived) = (self.own.clone(), self.derived.clone());
+        let mut out = Self { columns, again, own, derived, ..Self::default() };
         let reports = self.cells.iter().filter_map(Cell::any_report).flat_map(|report| &report.by_kernel);
         let known: BTreeSet<&str> = reports.map(|kernel| kernel.name.as_str()).collect();
         let known: Vec<&str> = known.into_iter().collect();
@@ -309,6 +335,12 @@ impl Comparison {
     /// A statistic of a complete run.
     pub fn statistic(&self, name: &str, row: usize, column: usize) -> Option<f64> {
         self.cell(row, column).complete()?.total.get(name)?.number()
+    }
+
+    /// A derived figure of a complete run.
+    pub fn derived(&self, figure: &Derived, row: usize, column: usize) -> Option<f64> {
+        self.cell(row, column).complete()?;
+        figure.value(&|name| self.statistic(name, row, column))
     }
 
     /// Cycles of kernels.
@@ -482,7 +514,7 @@ impl Comparison {
 
     /// Published figures of a column's core design, running code as some row here does.
     pub fn published_figure(&self, column: usize) -> Option<&'static published::Figure> {
-        let figure = self.columns[column].published_figure();
+        let figure = self.columns[column].published_figure().filter(|_| self.own.is_none());
         figure.filter(|figure| (0..self.workloads.len()).any(|row| self.code(row) == figure.code))
     }
 
@@ -514,6 +546,15 @@ impl Comparison {
     /// Published figures of a run: of the program of the workload's name, with whatever parameters it has here. A row
     /// of one kernel of a workload has none.
     pub fn published(&self, row: usize, column: usize) -> Option<Published> {
+        if let Some(own) = &self.own {
+            let Column { label, baseline, .. } = &self.columns[column];
+            let value = Some(own.value(&self.workloads[row], label, *baseline == column)?);
+            return Some(match own.figure() {
+                "speedup" => Published { speedup: value, ..Published::default() },
+                "relative-energy" => Published { relative_energy: value, ..Published::default() },
+                _ => Published { efficiency: value, ..Published::default() },
+            });
+        }
         let figure = self.published_figure(column)?;
         let label = &self.workloads[row];
         let name = if label.contains(' ') { label } else { label.split(':').next()? };
@@ -579,8 +620,9 @@ impl Comparison {
         }
     }
 
-    fn run(&self, row: usize, column: usize) -> Run<'_> {
+    fn run<'a>(&'a self, row: usize, column: usize) -> Run<'a> {
         let cell = self.cell(row, column);
+        let derived = |of: &'a Derived| DerivedValue { name: &of.name, value: self.derived(of, row, column) };
         Run {
             workload: &self.workloads[row],
             column,
@@ -593,6 +635,7 @@ impl Comparison {
             relative_management: self.relative_management(row, column),
             published: self.published(row, column),
             changes: self.changes(row, column),
+            derived: self.derived.iter().map(derived).collect(),
             report: cell.any_report(),
         }
     }
@@ -648,5 +691,14 @@ struct Run<'a> {
     /// Absent for the baseline, and without two complete runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Changes>,
+    /// Figures of the user's own, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    derived: Vec<DerivedValue<'a>>,
     report: Option<&'a Report>,
+}
+
+#[derive(Serialize)]
+struct DerivedValue<'a> {
+    name: &'a str,
+    value: Option<f64>,
 }

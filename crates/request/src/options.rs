@@ -5,6 +5,7 @@
 //! follow. A way in that cannot have it says so in the row.
 
 use crate::BadRequest;
+use crate::derived::Derived;
 use crate::option::{Always, Field, Group, OptionRow, Reasons, Shaped, Way, options};
 use crate::shown::{
     Cycles, Destination, EVERY_TIME, Every, POWER_INTERVAL, Recorded, Sample, Statistics, TIMELINE_CYCLES, Warps,
@@ -77,6 +78,8 @@ options! {
         vary: Vec<Vary>, "KEY=A,B", "sm.issue.schedulers=1,2", { absent: &[COMPARED] };
         /// Baseline of speedups and other relative figures, for each column with everything else the same: a core design or warp scheduler, which runs even if --cores or --schedulers leaves it out, or a value among those that vary, as headings have it (registers=x1, replacement=lru, gpu=v100)
         over: Option<Over>, "NAME|AXIS=VALUE", "inorder", { absent: &[COMPARED], usual: Some("the first column; of the same GPU, where other things vary too") };
+        /// A figure of your own from statistics (`warpwright list stats`), shown after the others: + - * / and parentheses, as in "bytes per instruction=dram.bytes / warp_instructions". Without a value where a statistic is absent or a divisor is zero
+        derive: Vec<Derived>, "NAME=EXPRESSION", "bytes=dram.bytes / 2", { absent: &[COMPARED] };
         /// Take the workloads as versions of the same work: a column each, with speedups over the first
         as_columns: bool, "", "1", { absent: &[COMPARED] };
         /// Run everything this many times with small random changes that should not matter: the cluster of SMs that gets the first CTA, the addresses of data, two cycles of L2 latency. Figures are means, with half of the width of their 95 % confidence interval

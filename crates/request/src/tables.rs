@@ -8,7 +8,9 @@ use crate::comparison::{Cell, Column, Comparison, Input};
 use lab::grouping::Group;
 use lab::profile::{Accesses, KernelProfile, Levels, Profile, Served};
 use lab::{KernelReport, Report, Stats, Value};
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use workloads::{Form, Size};
 
 /// Version of the program that writes a table.
@@ -292,12 +294,55 @@ pub struct ComparedRow<'a> {
     value: Value,
 }
 
-/// The figures of each run of a comparison, relative ones first. `commit` is the program's.
-pub fn of_comparison<'a>(
+/// The values of what varies beside GPU, core and scheduler, each in a column: settings by their keys, parameters as
+/// `core.issue_buffer`.
+#[derive(Clone, Debug)]
+pub struct Varied(Vec<(&'static str, Option<String>)>);
+
+impl Serialize for Varied {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_struct("Varied", self.0.len())?;
+        self.0.iter().try_for_each(|(name, value)| row.serialize_field(name, value))?;
+        row.end()
+    }
+}
+
+/// The figures of each run of comparisons, relative ones first, followed by what varies in any of them. `commit` is the
+/// program's.
+pub fn of_comparisons<'a>(
+    parts: &[(&'a Comparison, Option<ExperimentPart>)],
+    commit: Option<&'a str>,
+) -> Vec<(ComparedRow<'a>, Varied)> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for (comparison, _) in parts {
+        let of_columns: Vec<BTreeMap<String, &str>> =
+            comparison.columns.iter().map(|column| column.keyed_values().collect()).collect();
+        for (name, _) in comparison.columns.iter().flat_map(Column::keyed_values) {
+            let varies = of_columns.iter().any(|of| of.get(&name) != of_columns[0].get(&name));
+            if varies && !names.contains(&&*name) {
+                // Columns have the names of a struct's fields, which are static. A program has few.
+                names.push(Box::leak(name.into_boxed_str()));
+            }
+        }
+    }
+    let of_part = |&(comparison, part): &(&'a Comparison, Option<ExperimentPart>)| {
+        let values = |column: &Column| {
+            let of = |name: &&'static str| (*name, column.keyed_values().find(|(key, _)| key == *name));
+            Varied(names.iter().map(of).map(|(name, found)| (name, found.map(|(_, value)| value.to_owned()))).collect())
+        };
+        let varied: Vec<Varied> = comparison.columns.iter().map(values).collect();
+        let rows = of_comparison(comparison, part, commit).into_iter();
+        rows.map(move |(at, row)| (row, varied[at].clone())).collect::<Vec<_>>()
+    };
+    parts.iter().flat_map(of_part).collect()
+}
+
+/// The figures of each run of a comparison, each with the place of its column.
+fn of_comparison<'a>(
     comparison: &'a Comparison,
     part: Option<ExperimentPart>,
     commit: Option<&'a str>,
-) -> Vec<ComparedRow<'a>> {
+) -> Vec<(usize, ComparedRow<'a>)> {
     let columns = comparison.columns.len();
     let run = |i: usize| {
         let (row, at) = (i / columns, i % columns);
@@ -332,9 +377,10 @@ pub fn of_comparison<'a>(
         let of_one = repeats(comparison).flat_map(move |(repeat, one)| {
             let cell = one.cell(row, at);
             let of_report = cell.any_report().into_iter().flat_map(|report| statistics(&report.total));
-            relative(one, row, at).into_iter().chain(of_report).map(move |of| figure(Some(repeat), cell, of))
+            let own = comparison.derived.iter().map(move |of| (&*of.name, "", Value::Real(one.derived(of, row, at))));
+            relative(one, row, at).into_iter().chain(own).chain(of_report).map(move |of| figure(Some(repeat), cell, of))
         });
-        common.chain(of_one)
+        common.chain(of_one).map(move |row| (at, row))
     };
     (0..comparison.cells.len()).flat_map(run).collect()
 }

@@ -170,6 +170,6 @@ pub fn show(shows: &Shows, options: &Options, comparison: &Comparison) -> Result
     if options.profile {
         results.formats.give(&document, || tables::of_profiles(comparison, version::COMMIT))
     } else {
-        results.formats.give(&document, || tables::of_comparison(comparison, None, version::COMMIT))
+        results.formats.give(&document, || tables::of_comparisons(&[(comparison, None)], version::COMMIT))
     }
 }

@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Outcome {
     let text = compare::text(&args.shows, &options, &comparison);
     let title = comparison.workloads.join(", ");
     let page = || page::comparison(&title, &[], &[parts::part(&comparison, None)], Vec::new(), version::TEXT);
-    let rows = || tables::of_comparison(&comparison, None, version::COMMIT);
+    let rows = || tables::of_comparisons(&[(&comparison, None)], version::COMMIT);
     let pictures: Vec<_> =
         plots::of_comparison(&comparison, &args.shows.show, None).map(|plot| (of_part(1), plot)).into_iter().collect();
     write_folder(&options, &text, &comparison.document(), rows, page, &pictures)?;
@@ -242,8 +242,11 @@ fn of_experiment(
         all.extend(experiment.parts(folder, &given, Machines::Stock)?);
     }
     let shows = all.iter().map(shows_of).collect::<Result<Vec<_>, _>>()?;
-    let plan = |part: &Part| Plan::new(&part.options, &part.workloads).map_err(Failure::from);
-    let plans = all.iter().map(plan).collect::<Result<Vec<_>, Failure>>()?;
+    let plan = |(at, part): (usize, &Part)| {
+        let plan = Plan::new(&part.options, &part.workloads).and_then(|plan| plan.with_figures(part.figures.clone()));
+        plan.map_err(|e| Failure::bad_input(format!("part {}: {e}", at % named + 1)))
+    };
+    let plans = all.iter().enumerate().map(plan).collect::<Result<Vec<_>, Failure>>()?;
     let folder_of_results = made_folder(options)?;
     let correlations = experiment.correlations();
     for (at, ((plan, part), shows)) in plans.iter().zip(&all).zip(&shows).enumerate() {
@@ -286,10 +289,8 @@ fn of_experiment(
     let rows = || {
         let papers = papers.iter().enumerate().map(|part| ("paper", part));
         let all = papers.chain(stock.iter().enumerate().map(|part| ("stock", part)));
-        let rows = |(machines, (at, one))| {
-            tables::of_comparison(one, Some(tables::ExperimentPart { machines, number: at + 1 }), version::COMMIT)
-        };
-        all.flat_map(rows).collect::<Vec<_>>()
+        let part = |(machines, (at, one))| (one, Some(tables::ExperimentPart { machines, number: at + 1 }));
+        tables::of_comparisons(&all.map(part).collect::<Vec<_>>(), version::COMMIT)
     };
     results.formats.give(&document, rows)?;
     let of_parts = comparisons.iter().zip(&shows).zip(&all).enumerate();

@@ -19,6 +19,7 @@ use lab::profile::Profile;
 use lab::{Report, Violation};
 use request::chance::Spread;
 use request::comparison::{self, Cell, Comparison};
+use request::derived::Derived;
 pub use shown::Shown;
 use workloads::Form;
 
@@ -131,6 +132,7 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
         headings.push(what.short());
         headings.extend(beside(*what).then_some((PAPER, Align::Right)));
     }
+    headings.extend(comparison.derived.iter().map(|of| (of.name.as_str(), Align::Right)));
     headings.extend(comparison.audited().then_some(("violations", Align::Left)));
     let mut table = Table::new(headings);
     for (i, column) in comparison.columns.iter().enumerate() {
@@ -145,6 +147,7 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
             cells.push(with_unit(what.text(comparison, 0, i)));
             cells.extend(what.published(comparison, 0, i).filter(|_| beside(*what)).map(with_unit));
         }
+        cells.extend(comparison.derived.iter().map(|of| derived(comparison, of, 0, i)));
         cells.extend(comparison.audited().then(|| text_or(comparison.cell(0, i), ABSENT, violations)));
         table.row(&cells);
     }
@@ -184,7 +187,28 @@ fn grids(comparison: &Comparison, grid: &Grid<'_>, shown: &[Shown]) -> Vec<Strin
             sections.push(grid.table(&format!("{heading}: geometric mean"), mean));
         }
     }
+    for figure in &comparison.derived {
+        for (row, workload) in comparison.workloads.iter().enumerate() {
+            let of = if several { format!(": {workload}") } else { String::new() };
+            let cell = |column| derived(comparison, figure, row, column);
+            sections.push(grid.table(&format!("{}{of}", figure.name), cell));
+        }
+    }
     sections
+}
+
+/// A derived figure of a run as text.
+fn derived(comparison: &Comparison, figure: &Derived, row: usize, column: usize) -> String {
+    let spread = comparison.over_repeats(|one| one.derived(figure, row, column));
+    match spread.filter(|spread| spread.mean > 0.0) {
+        Some(spread) => with_interval(number::real(spread.mean), spread),
+        None => real(comparison.derived(figure, row, column)),
+    }
+}
+
+/// A mean with half of the width of its confidence interval, in percent.
+fn with_interval(mean: String, spread: Spread) -> String {
+    format!("{mean} ±{:.1} %", spread.half / spread.mean * 100.0)
 }
 
 /// The figures that are shown, each in a table of its own, where none are chosen.
@@ -205,9 +229,13 @@ fn several_workloads(comparison: &Comparison, shown: &[Shown], published: bool) 
         _ => table(comparison, what, published),
     };
     let mut sections: Vec<String> = shown.iter().map(table).collect();
+    let headings = |column: usize| vec![comparison.columns[column].label.clone()];
+    for figure in &comparison.derived {
+        let cell = |row, column| vec![derived(comparison, figure, row, column)];
+        sections.push(section(&figure.name, comparison, headings, cell, &[]));
+    }
     if comparison.audited() {
         let cell = |row, column| vec![text_or(comparison.cell(row, column), ABSENT, violations)];
-        let headings = |column: usize| vec![comparison.columns[column].label.clone()];
         sections.push(section("Violations (hazard audit)", comparison, headings, cell, &[]));
     }
     sections
@@ -335,6 +363,9 @@ fn mean_of(comparison: &Comparison, column: usize, ratio: comparison::Figure, me
 
 /// Sources of the published figures.
 fn sources(comparison: &Comparison) -> String {
+    if comparison.own.is_some() {
+        return format!("{}\n  by the experiment's file\n", styled(HEADING, "Published"));
+    }
     let mut out = String::new();
     for (column, of) in comparison.columns.iter().enumerate() {
         if let Some(figure) = comparison.published_figure(column) {

@@ -242,7 +242,7 @@ struct Swept {
 }
 
 impl Swept {
-    /// What varies in most numbers.
+    /// The setting or parameter with the most numbers.
     fn of(columns: &[Column]) -> Option<Self> {
         let axes = columns.first()?.axes.len();
         let mut best: Option<Self> = None;
@@ -354,10 +354,8 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
 
 /// Names of the parameters of the cores or schedulers on axis `at`.
 fn parameters(columns: &[Column], at: usize) -> BTreeSet<String> {
-    let values = columns.iter().filter_map(|column| column.axes.get(at));
-    let of_designs = values.filter(|axis| ["core", "scheduler"].contains(&&*axis.name));
-    let parts = of_designs.flat_map(|axis| axis.value.split([':', ',', '+']));
-    parts.filter_map(|part| Some(part.split_once('=')?.0.to_owned())).collect()
+    let axes = columns.iter().filter_map(|column| column.axes.get(at));
+    axes.flat_map(Axis::parameters).map(|(name, _)| name.to_owned()).collect()
 }
 
 /// The text of a design's parameter, and the design without it: `16` and `ghost+scalar` of `ghost:issue_buffer=16+scalar`.

@@ -625,6 +625,16 @@ fn compared_run() -> Value {
             ),
             ("published", nullable(published)),
             ("changes?", changes()),
+            (
+                "derived?",
+                list(
+                    "Figures of the user's own (`--derive`).",
+                    &object(
+                        "A figure.",
+                        [("name", text("Its name.")), ("value", nullable(number("From statistics of the run.", "")))],
+                    ),
+                ),
+            ),
             ("report", nullable(reference("report"))),
         ],
     )

@@ -325,6 +325,7 @@ def compare(
     schedulers: str | Sequence[str] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
     over: str | None = None,
+    derive: Mapping[str, str] | None = None,
     as_columns: bool | None = None,
     repeat: int | None = None,
     time: str | None = None,
@@ -397,6 +398,10 @@ def compare(
         warp scheduler, which runs even if --cores or --schedulers leaves it out, or a value among those that vary, as
         headings have it (registers=x1, replacement=lru, gpu=v100). Default: the first column; of the same GPU, where
         other things vary too.
+    derive
+        A figure of your own from statistics (`warpwright list stats`), shown after the others: + - * / and parentheses,
+        as in "bytes per instruction=dram.bytes / warp_instructions". Without a value where a statistic is absent or a
+        divisor is zero.
     as_columns
         Take the workloads as versions of the same work: a column each, with speedups over the first.
     repeat

@@ -68,7 +68,7 @@ mod tests {
             remarks: vec![None],
             columns: axes.iter().map(column).collect(),
             cells,
-            again: Vec::new(),
+            ..Comparison::default()
         }
     }
 

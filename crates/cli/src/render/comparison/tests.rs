@@ -37,7 +37,7 @@ fn comparison() -> Comparison {
         remarks: vec![None; 2],
         columns: vec![column("gto"), column("lrr"), column("srr")],
         cells: vec![ran(1000), ran(2000), ran(500), ran(900), Cell::Failed(why, None), Cell::Interrupted(None)],
-        again: Vec::new(),
+        ..Comparison::default()
     }
 }
 

@@ -35,7 +35,7 @@ fn comparison(names: &[&str], columns: &[&[&str]], rows: &[&[u64]]) -> Compariso
         remarks: vec![None; rows.len()],
         columns: columns.iter().map(column).collect(),
         cells: rows.iter().flat_map(|cycles| cycles.iter().map(|&cycles| ran(cycles))).collect(),
-        again: Vec::new(),
+        ..Comparison::default()
     }
 }
 
