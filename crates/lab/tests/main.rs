@@ -20,6 +20,7 @@ mod energy;
 mod export;
 mod fabric_energy;
 mod functional;
+mod hopper;
 mod hostile_traces;
 mod launch_files;
 mod litmus;
