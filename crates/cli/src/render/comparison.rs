@@ -1,5 +1,6 @@
 //! A comparison as text.
 
+mod cells;
 mod grid;
 mod shown;
 
@@ -8,17 +9,16 @@ use super::management;
 use super::names;
 use super::number::{self, ABSENT};
 use super::profile;
-use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::table::{Align, Table};
 use super::wrap::{table_limit, wrapped};
+use cells::{real, speedup, spread_of_ratio, text_or, with_interval};
 use grid::Grid;
 use kit::text::bounded;
 use lab::changes::Changes;
 use lab::profile::Profile;
 use lab::{Report, Violation};
-use request::chance::Spread;
-use request::comparison::{self, Cell, Comparison};
+use request::comparison::{self, Comparison};
 use request::derived::Derived;
 pub use shown::Shown;
 use workloads::Form;
@@ -87,11 +87,6 @@ fn changes_of(comparison: &Comparison, row: usize, text: impl Fn(&Changes, &str)
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// A figure with its significant digits.
-fn real(figure: Option<f64>) -> String {
-    figure.map_or_else(|| ABSENT.to_owned(), number::real)
-}
-
 /// Heading of published figures.
 const PAPER: &str = "paper";
 
@@ -154,14 +149,6 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
     table.render_within(table_limit())
 }
 
-/// The reason for which SMs that had warps lost most slots, as a share of those SMs' slots.
-fn main_stall(report: &Report) -> String {
-    let busy = report.total.number(slots::ALL) - report.total.number(slots::IDLE);
-    let stalls = slots::stalls(&report.total);
-    let first = stalls.iter().find(|(name, _)| slots::IDLE.strip_prefix(slots::PREFIX) != Some(*name));
-    first.map_or_else(|| ABSENT.to_owned(), |(name, n)| format!("{name} ({:.0} %)", n / busy * 100.0))
-}
-
 /// Findings of the hazard auditors, by kind.
 fn violations(report: &Report) -> String {
     let Some(found) = &report.audit else { return ABSENT.to_owned() };
@@ -201,14 +188,9 @@ fn grids(comparison: &Comparison, grid: &Grid<'_>, shown: &[Shown]) -> Vec<Strin
 fn derived(comparison: &Comparison, figure: &Derived, row: usize, column: usize) -> String {
     let spread = comparison.over_repeats(|one| one.derived(figure, row, column));
     match spread.filter(|spread| spread.mean > 0.0) {
-        Some(spread) => with_interval(number::real(spread.mean), spread),
+        Some(spread) => with_interval(&number::real(spread.mean), spread),
         None => real(comparison.derived(figure, row, column)),
     }
-}
-
-/// A mean with half of the width of its confidence interval, in percent.
-fn with_interval(mean: String, spread: Spread) -> String {
-    format!("{mean} ±{:.1} %", spread.half / spread.mean * 100.0)
 }
 
 /// The figures that are shown, each in a table of its own, where none are chosen.
@@ -410,15 +392,6 @@ fn section(
     format!("{}\n{}", styled(HEADING, heading), table.render_within(table_limit()))
 }
 
-/// A ratio over repeats; a mark says that it may be 1.
-fn spread_of_ratio(spread: Spread, is_baseline: bool) -> String {
-    if is_baseline {
-        return speedup(Some(spread.mean));
-    }
-    let mark = if spread.contains(1.0) { " ~" } else { "" };
-    format!("{:.3} ±{:.3}{mark}", spread.mean, spread.half)
-}
-
 /// Legend of repeats.
 fn about_repeats(comparison: &Comparison) -> String {
     if comparison.again.is_empty() {
@@ -429,27 +402,6 @@ fn about_repeats(comparison: &Comparison) -> String {
         "Means of {runs} runs in which what should not matter was changed by chance, ± half of the 95 % confidence interval; ~: within chance of no difference. Other figures are of the first run."
     );
     styled_lines(&wrapped(&text, "  ", "  "))
-}
-
-fn percent(share: Option<f64>) -> String {
-    share.map_or_else(|| ABSENT.to_owned(), |p| format!("{p:.1}"))
-}
-
-fn speedup(ratio: Option<f64>) -> String {
-    ratio.map_or_else(|| ABSENT.to_owned(), |r| format!("{r:.3}"))
-}
-
-fn text(cell: &Cell, figure: impl Fn(&Report) -> String) -> String {
-    match (cell, cell.complete(), cell.any_report()) {
-        (_, Some(report), _) => figure(report),
-        (Cell::Failed(..), ..) => styled(BAD, "failed"),
-        (_, None, Some(report)) => styled(WARNING, format!("> {}", figure(report))),
-        (_, None, None) => styled(WARNING, "not run"),
-    }
-}
-
-fn text_or(cell: &Cell, otherwise: &str, figure: impl Fn(&Report) -> String) -> String {
-    cell.complete().map_or_else(|| otherwise.to_owned(), figure)
 }
 
 fn failures(comparison: &Comparison) -> String {

@@ -1,6 +1,6 @@
 //! The figures that a comparison can show: of each, headings, values, texts and what papers have.
 
-use super::{main_stall, percent, real, speedup, spread_of_ratio, text, text_or, with_interval};
+use super::cells::{main_stall, percent, real, speedup, spread_of_ratio, text, text_or, with_interval};
 use crate::render::number::{self, ABSENT};
 use crate::render::report::figure;
 use crate::render::table::Align;
@@ -183,7 +183,7 @@ impl Shown {
                     } else {
                         number::real(spread.mean)
                     };
-                    with_interval(mean, spread)
+                    with_interval(&mean, spread)
                 }
                 None => self.text_of_one(comparison, row, column),
             },

@@ -3,7 +3,7 @@
 use super::*;
 use crate::render::{sample, summary};
 use lab::Value;
-use request::comparison::{Axis, Column, Input};
+use request::comparison::{Axis, Cell, Column, Input};
 
 fn column(scheduler: &str) -> Column {
     Column {
