@@ -157,7 +157,8 @@ impl Notes {
         let untimed = ended.untimed.iter().map(|kernel| (&kernel.name, kernel.launches));
         for (name, launches) in timed.chain(untimed) {
             if let Some(library) = standins::library_of(name) {
-                *self.stand_ins.entry(library.to_owned()).or_insert(0) += launches;
+                // A kernel is listed without launches if the run was cut off in its first one.
+                *self.stand_ins.entry(library.to_owned()).or_insert(0) += launches.max(1);
             }
         }
         self.retired.push(ended);

@@ -14,6 +14,7 @@ impl LoadableCore for FunctionalCore<Stream> {
 
     const REMARKS: &'static [&'static str] = &[
         "a functional core has no model of time: its cycles are turns of warps, and nothing of them says how long a GPU takes",
+        "warps and CTAs take turns in another order than on a GPU, on which the result of a kernel with a race depends: --check-memory lists races",
         "it has no caches, sends nothing to the memory system and has no model of energy: these figures are zero or absent",
     ];
 

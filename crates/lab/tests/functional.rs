@@ -195,7 +195,7 @@ fn a_report_has_what_the_core_knows_and_says_what_it_lacks() {
     let mut setup = setup("rtx2060s", Form::Ptx, "functional");
     setup.audit = true;
     let report = simulate(&setup, &job("vectoradd"));
-    for part in ["no model of time", "no model of energy", "nothing to audit"] {
+    for part in ["no model of time", "no model of energy", "--check-memory lists races", "nothing to audit"] {
         assert!(report.remarks.iter().any(|remark| remark.contains(part)), "{part}: {:?}", report.remarks);
     }
     assert!(report.audit.is_none() && report.energy_model.is_none() && report.scheduler == "none");

@@ -1,11 +1,11 @@
 //! The report of a program as text.
 
 use cuda::report::{DeviceReport, ProgramReport};
-use render::number;
 use render::report::program;
 use render::style::{HEADING, WARNING, styled};
 use render::table::{Align, Table};
 use render::wrap::wrapped;
+use render::{names, number};
 use request::Options;
 use request::outputs::{self, Program};
 
@@ -67,7 +67,7 @@ fn stand_ins(report: &ProgramReport) -> String {
         .iter()
         .map(|(library, launches)| format!("{library} ({})", number::count(*launches)))
         .collect();
-    let text = format!("{}: kernels standin_… are Warpwright's, NVIDIA's would take other times", counts.join(", "));
+    let text = format!("{}: {}", counts.join(", "), names::STAND_INS);
     format!("{}\n{}", styled(WARNING, "In place of libraries (launches)"), wrapped(&text, "  ", "  "))
 }
 

@@ -10,6 +10,8 @@ use lab::grouping::{Group, GroupKernel, Grouping};
 const MOST_GROUPS: usize = 60;
 /// Characters of a name, with those around it indented.
 const MOST_NAME: usize = 48;
+/// Characters of a kernel's name in a list of several.
+const MOST_KERNEL: usize = 24;
 
 /// A name of a group in a list in which groups are indented within others.
 pub fn label(group: &Group) -> String {
@@ -21,7 +23,10 @@ pub fn label(group: &Group) -> String {
 
 /// The dearest kernels of a group, with their launches.
 pub fn dearest(group: &Group) -> String {
-    let one = |kernel: &GroupKernel| format!("{} x{}", short(&kernel.name), number::count(kernel.launches));
+    let one = |kernel: &GroupKernel| {
+        let name = kit::text::middle_cut(short(&kernel.name), MOST_KERNEL);
+        format!("{name} x{}", number::count(kernel.launches))
+    };
     group.kernels.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
@@ -52,7 +57,7 @@ pub fn section(grouping: &Grouping, is_whole: bool) -> String {
         ("cycles", Align::Right),
         ("time", Align::Right),
         ("share", Align::Right),
-        ("dearest kernels", Align::Name),
+        ("dearest kernels", Align::Left),
     ]);
     let least = least_cycles(grouping, is_whole);
     let mut left_out = 0;
@@ -97,6 +102,14 @@ fn least_cycles(grouping: &Grouping, is_whole: bool) -> f64 {
 mod tests {
     use super::*;
     use crate::sample;
+
+    #[test]
+    fn each_kernel_of_a_list_is_cut_by_itself() {
+        let mut group = sample::grouped_report().grouping.unwrap().groups[0].clone();
+        let kernel = |name: &str| GroupKernel { name: name.into(), ..group.kernels[0].clone() };
+        group.kernels = vec![kernel("standin_cublas_gemm_s_128x128_nn"), kernel("vectorized_elementwise_kernel")];
+        assert_eq!(dearest(&group), "standin…emm_s_128x128_nn x2, vectori…ementwise_kernel x2");
+    }
 
     #[test]
     fn groups_are_indented_and_the_cheapest_left_out() {

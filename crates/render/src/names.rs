@@ -6,6 +6,9 @@ use std::collections::HashMap;
 /// Maximum length of a mangled name in a sentence, in characters. Templates have names of several hundred.
 const MOST_IN_TEXT: usize = 60;
 
+/// Remark on kernels that are in place of a library's, whose names begin with `standin_`.
+pub const STAND_INS: &str = "kernels standin_… are Warpwright's, NVIDIA's would take other times";
+
 /// The name of a kernel without what C++ adds to it: namespaces, types of templates and of parameters.
 pub fn short(name: &str) -> &str {
     let Some(mut rest) = name.strip_prefix("_Z") else { return name };

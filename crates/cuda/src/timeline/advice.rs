@@ -3,7 +3,7 @@
 use exec::Launch;
 use isa::Dim3;
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time of simulation after which there is advice.
 const AFTER: Duration = Duration::from_secs(60);
@@ -17,20 +17,19 @@ const WORTHWHILE: f64 = 0.5;
 /// The launches so far.
 #[derive(Debug, Default)]
 pub struct Advice {
-    began: Option<Instant>,
     launches: usize,
     kinds: HashSet<(String, Dim3, Dim3)>,
     is_given: bool,
 }
 
 impl Advice {
-    /// Counts a launch that is simulated in time. Returns the advice, once.
-    pub fn note(&mut self, launch: &Launch) -> Option<String> {
-        let elapsed = self.began.get_or_insert_with(Instant::now).elapsed();
-        self.counted(launch.kernel.name(), [launch.grid, launch.block], elapsed)
+    /// Counts a launch that is simulated in time, after `simulated`, the host's time of simulation. Returns the advice,
+    /// once.
+    pub fn note(&mut self, launch: &Launch, simulated: Duration) -> Option<String> {
+        self.counted(launch.kernel.name(), [launch.grid, launch.block], simulated)
     }
 
-    fn counted(&mut self, kernel: &str, [grid, block]: [Dim3; 2], elapsed: Duration) -> Option<String> {
+    fn counted(&mut self, kernel: &str, [grid, block]: [Dim3; 2], simulated: Duration) -> Option<String> {
         if self.is_given {
             return None;
         }
@@ -38,15 +37,16 @@ impl Advice {
         self.kinds.insert((kernel.to_owned(), grid, block));
         let (launches, kinds) = (self.launches, self.kinds.len());
         let timed = kinds as f64 / launches as f64;
-        if elapsed < AFTER || timed > WORTHWHILE {
+        if simulated < AFTER || timed > WORTHWHILE {
             return None;
         }
         self.is_given = true;
         self.kinds.clear();
-        let seconds = elapsed.as_secs_f64();
+        let seconds = simulated.as_secs_f64();
         let would = seconds * (timed + (1.0 - timed) / FASTER);
         Some(format!(
-            "after {seconds:.0} s of simulation: {launches} launches of {kinds} kinds\n  hint: `--time representative` times about one launch of each kind and executes the others, which would have taken about {would:.0} s (`warpwright docs sampling`)"
+            "after {seconds:.0} s of simulation: {launches} launches of {}\n  hint: `--time representative` times about one launch of each kind and executes the others, which would have taken about {would:.0} s (`warpwright docs sampling`)",
+            kit::text::counted(kinds as u64, "kind")
         ))
     }
 }
@@ -68,6 +68,16 @@ mod tests {
         assert!(text.starts_with("after 60 s of simulation: 61 launches of 2 kinds\n"), "{text}");
         assert!(text.contains("about 8 s"), "{text}");
         assert_eq!(launch("even", 61), None);
+    }
+
+    #[test]
+    fn only_simulation_counts() {
+        let mut advice = Advice::default();
+        let mut launch = |seconds| advice.counted("kernel", [ONE, ONE], Duration::from_secs(seconds));
+        // A program that waits for minutes between its launches, which take a second each.
+        assert!((0..60).all(|second| launch(second).is_none()));
+        let text = launch(60).unwrap();
+        assert!(text.starts_with("after 60 s of simulation: 61 launches of 1 kind\n"), "{text}");
     }
 
     #[test]

@@ -499,7 +499,7 @@ impl Timeline {
             self.bring_in(host);
             self.bind(&launch.bindings)?;
             if !self.device.is_sampled()
-                && let Some(text) = self.advice.note(&launch.live)
+                && let Some(text) = self.advice.note(&launch.live, self.device.host_time())
             {
                 host.message(&text);
             }

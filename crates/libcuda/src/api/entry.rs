@@ -86,7 +86,9 @@ fn name_foreign_runtime(driver: &mut Driver) {
     }
     *driver.platform.notes.unsupported.entry("cuGetExportTable").or_insert(0) += 1;
     if NAMED.lock().unwrap_or_else(PoisonError::into_inner).insert(file) {
-        let hint = if name.contains(".so") {
+        let hint = if name.starts_with("libcudnn") {
+            "in PyTorch `torch.backends.cudnn.enabled = False` takes its own kernels instead"
+        } else if name.contains(".so") {
             "a library of your own works with its symbol table (not stripped), or linked with `nvcc -cudart shared`; NVIDIA's do not"
         } else {
             "link it with `nvcc -cudart shared`; `warpwright exec -- PROGRAM` shows other ways"

@@ -5,7 +5,7 @@ use super::input::Run;
 use super::{occupancy, stalls};
 use crate::diagnosis::paragraph;
 use crate::energy::{POWER, TOTAL};
-use crate::names::in_text;
+use crate::names::{self, in_text};
 use crate::number::{self, ABSENT};
 use crate::report::figure;
 use crate::slots;
@@ -26,11 +26,19 @@ pub fn section(run: &Run<'_>) -> Section {
         report.diagnosis.iter().flat_map(|diagnosis| diagnosis.causes.iter().map(paragraph)).collect();
     findings.extend([limit, stalls::finding(report), occupancy::finding(run)].into_iter().flatten());
     body += &list("What stands out", &findings, "findings");
-    body += &list("Remarks", &report.remarks, "warn");
+    let stand_ins = is_in_place_of_a_library(report).then(|| format!("In place of libraries: {}", names::STAND_INS));
+    let remarks: Vec<String> = stand_ins.into_iter().chain(report.remarks.iter().cloned()).collect();
+    body += &list("Remarks", &remarks, "warn");
     body += &audit(report);
     body += &settings(run);
     body += &output(report);
     Section { id: "summary".into(), title: "Summary".into(), body }
+}
+
+/// Whether a kernel that ran is one of ours in place of a library's.
+fn is_in_place_of_a_library(report: &Report) -> bool {
+    let names = report.kernels.iter().map(|kernel| &kernel.name);
+    names.chain(report.by_kernel.iter().map(|kernel| &kernel.name)).any(|name| name.starts_with("standin_"))
 }
 
 /// Whether the run came to its end and its result is right.

@@ -135,6 +135,14 @@ fn names_of_users_are_escaped() {
 }
 
 #[test]
+fn kernels_in_place_of_a_librarys_have_a_remark() {
+    let mut report = sample::report();
+    assert!(!page_of(&report).contains("In place of libraries"));
+    report.kernels[0].name = "standin_cublas_gemm_s_64x64_nn".into();
+    assert!(page_of(&report).contains("In place of libraries: kernels standin_… are Warpwright&#39;s"));
+}
+
+#[test]
 fn pages_stay_small() {
     for (kernels, launches, most) in [(1, 1, 110_000), (10, 1, 200_000), (3, 5000, 320_000), (300, 20, 650_000)] {
         let page = page_of(&report_of(kernels, launches));
