@@ -115,7 +115,7 @@ fn every_limit_of_a_tiled_map_is_checked() {
         assert_eq!(tiled(&t, &raw mut map), INVALID_VALUE, "case {number}");
     }
     assert_eq!(map.0, [7; 32], "nothing was written");
-    let good: [Change; 8] = [
+    let good: [Change; 12] = [
         |t| t.sizes[1] = 1 << 32,
         |t| (t.rank, t.modes[0]) = (3, 1),
         |t| (t.rank, t.modes, t.boxes[0]) = (3, [1, 3, 0, 0], 100),
@@ -124,6 +124,11 @@ fn every_limit_of_a_tiled_map_is_checked() {
         |t| t.modes[1] = 1,
         |t| t.modes[3] = 1,
         |t| t.element_strides = [8; 5],
+        // Tensors that overlap: one row, rows that share bytes, strides in any order.
+        |t| t.strides[0] = 0,
+        |t| t.strides[0] = 16,
+        |t| (t.rank, t.strides[1]) = (3, 48),
+        |t| (t.rank, t.sizes, t.strides[0], t.strides[1]) = (3, [1 << 20; 5], 512, 32),
     ];
     for (number, change) in good.into_iter().enumerate() {
         let mut t = GOOD;

@@ -1,4 +1,13 @@
 //! Tensor maps, which kernels give to the copy engine.
+//!
+//! Deviations from the reference of CUDA's driver API:
+//!
+//! - D1 Strides may be 0, less than a row, or in any order. The reference computes the strides of a dense tensor, and
+//!   its loop asserts `globalStrides[i] >= globalDim[i]`; its list of requirements, which is checked here, has nothing
+//!   about it. NVIDIA's drivers take tensors that are "not dense non-overlapping" (release notes of driver 595.71.05,
+//!   known issues), and the packed strides of CUTLASS have 0 for a batch of one.
+//! - D2 Maps are made for every GPU. The reference says that they are supported from compute capability 9.0 on, and
+//!   names no error; nothing but kernels of such GPUs can use one.
 
 use crate::process::Process;
 use crate::unlocked;
