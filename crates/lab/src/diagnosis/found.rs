@@ -16,10 +16,13 @@ pub struct Found<'a> {
     pub at: Option<&'a InstructionProfile>,
     /// Cycles that it costs at most.
     pub cycles: f64,
-    /// Resources that are used less without it.
-    pub relieved: &'static [Resource],
-    /// The share of these that it needs without it.
-    pub kept: f64,
+    /// Resources that are used less without it, and the share of each that remains.
+    pub relieved: Vec<(Resource, f64)>,
+}
+
+/// The resources `relieved`, of which the share `kept` remains.
+pub fn keeping(kept: f64, relieved: &[Resource]) -> Vec<(Resource, f64)> {
+    relieved.iter().map(|&resource| (resource, kept)).collect()
 }
 
 /// The instruction for a sentence, or other words for it.

@@ -15,6 +15,8 @@ kit::counters! {
         pub thread_instructions: "thread instructions",
         /// Warp instructions issued with no active lane.
         pub empty_instructions: "warp instructions",
+        /// Squares of the numbers of instructions of the warps that finished, summed: their spread. It ends at 2^55.
+        pub squared_instructions: "squared warp instructions",
         /// Cycles in which some warp was resident.
         pub active_cycles: "cycles",
         /// Resident warps, summed over cycles.

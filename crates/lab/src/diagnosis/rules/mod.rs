@@ -57,8 +57,8 @@ pub fn causes(report: &Report, kernels: &[Facts<'_>]) -> Vec<Cause> {
 }
 
 fn cause(facts: &Facts<'_>, is_named: bool, rule: &str, found: Found<'_>) -> Option<Cause> {
-    let Found { sentence, without, remedy, at, cycles, relieved, kept } = found;
-    let left = (facts.cycles - cycles).max(facts.floor(relieved, kept));
+    let Found { sentence, without, remedy, at, cycles, relieved } = found;
+    let left = (facts.cycles - cycles).max(facts.floor(&relieved));
     let times_faster = facts.cycles / left.max(1.0);
     let source = at.and_then(line_of);
     let name = if is_named { &*facts.launch.name } else { "" };

@@ -36,8 +36,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Divide the work into more CTAs, or run independent kernels in other streams beside it.",
         at: None,
         cycles: facts.empty_cycles,
-        relieved: &[],
-        kept: 0.0,
+        relieved: Vec::new(),
     })
 }
 
