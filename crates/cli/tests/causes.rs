@@ -24,7 +24,7 @@ struct Planted {
     machine: &'static [&'static str],
 }
 
-const PLANTED: [Planted; 14] = [
+const PLANTED: [Planted; 18] = [
     Planted {
         name: "bank_conflicts",
         rule: "bank_conflicts",
@@ -151,6 +151,42 @@ const PLANTED: [Planted; 14] = [
         work: 1.0,
         machine: &[],
     },
+    Planted {
+        name: "instruction_cache",
+        rule: "instruction_cache",
+        line: Some("a = a * x + 0.5f;"),
+        repaired: &[("instruction_cache.cubin", "instruction_cache_repaired.cubin")],
+        change: "a loop of half a KiB",
+        work: 1.0,
+        machine: &[],
+    },
+    Planted {
+        name: "barriers",
+        rule: "barriers",
+        line: Some("__syncthreads();"),
+        repaired: &[("barriers.cubin", "barriers_repaired.cubin")],
+        change: "the work of a warp divided among all",
+        work: 1.0,
+        machine: &[],
+    },
+    Planted {
+        name: "dependent_issue",
+        rule: "dependent_issue",
+        line: Some("sums[s] = sums[s] * x + 1.0f;"),
+        repaired: &[("dependent_issue.cubin", "dependent_issue_repaired.cubin")],
+        change: "four sums in place of one",
+        work: 1.0,
+        machine: &["--warps-per-sm", "4"],
+    },
+    Planted {
+        name: "launch_latency",
+        rule: "launch_latency",
+        line: None,
+        repaired: &[("repeat = 16", "repeat = 1"), ("rounds = 600", "rounds = 9600")],
+        change: "all rounds in one launch",
+        work: 1.0,
+        machine: &[],
+    },
 ];
 
 /// The report of a profiled launch file.
@@ -159,17 +195,24 @@ fn profiled(path: &str, machine: &[&str]) -> Value {
     serde_json::from_str(&common::succeed(&[&args[..], machine].concat())).unwrap()
 }
 
+/// Cycles of the kernels.
 fn cycles(report: &Value) -> f64 {
     report["total"]["cycles"].as_f64().unwrap()
 }
 
-/// The first cause is the planted one, with its line, and removing it gains no more than the bound.
+/// What `rule` is about: cycles of the kernels, or those of the run.
+fn cycles_of(rule: &str, report: &Value) -> f64 {
+    if rule == "launch_latency" { report["total"]["total_cycles"].as_f64().unwrap() } else { cycles(report) }
+}
+
+/// The first cause is the planted one, with its line, and removing it gains no more than the bound. Gains of latencies are
+/// estimates.
 #[test]
 fn planted_causes_come_first_and_gain_at_most_their_bounds() {
     let folder = common::root().join("crates/cli/tests/causes");
     let scratch = tempfile::tempdir().unwrap();
     let mut table =
-        String::from("\n| launch file | cause | at most | change | measured |\n| --- | --- | --- | --- | --- |\n");
+        String::from("\n| launch file | cause | gain | change | measured |\n| --- | --- | --- | --- | --- |\n");
     for planted in PLANTED {
         let file = folder.join(format!("{}.toml", planted.name));
         let text = fs::read_to_string(&file).unwrap();
@@ -192,15 +235,18 @@ fn planted_causes_come_first_and_gain_at_most_their_bounds() {
         let path = scratch.path().join(format!("{}.toml", planted.name));
         fs::write(&path, changed).unwrap();
         let repaired = profiled(path.to_str().unwrap(), planted.machine);
-        let gain = cycles(&report) / cycles(&repaired) * planted.work;
-        let bound = first["times_faster"].as_f64().unwrap();
+        let gain = cycles_of(planted.rule, &report) / cycles_of(planted.rule, &repaired) * planted.work;
+        let said = first["times_faster"].as_f64().unwrap();
+        let is_bound = first["is_bound"].as_bool().unwrap();
         let mut left = repaired["diagnosis"]["causes"].as_array().unwrap().iter();
         let rest =
             left.find(|cause| cause["rule"] == planted.rule).map_or(1.0, |rest| rest["times_faster"].as_f64().unwrap());
-        assert!(rest < bound, "{} is repaired and accused: {rest} after {bound}", planted.name);
-        assert!(gain > 1.05 && gain <= bound * 1.001, "{}: {gain} times as fast, at most {bound}", planted.name);
-        writeln!(table, "| `{}` | `{}` | {bound:.2} | {} | {gain:.2} |", planted.name, planted.rule, planted.change)
-            .unwrap();
+        assert!(rest < said, "{} is repaired and accused: {rest} after {said}", planted.name);
+        let (words, most) = if is_bound { ("at most", said * 1.001) } else { ("about", said * 2.0) };
+        assert!(sentence.contains(&format!(" {words} ")), "{sentence}");
+        assert!(gain > 1.05 && gain <= most && (is_bound || gain > said / 2.0), "{}: {gain}, {sentence}", planted.name);
+        let Planted { name, rule, change, .. } = planted;
+        writeln!(table, "| `{name}` | `{rule}` | {words} {said:.2} | {change} | {gain:.2} |").unwrap();
     }
     table.push('\n');
     let page = common::root().join("docs/diagnosis.md");
