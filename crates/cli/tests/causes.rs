@@ -360,3 +360,74 @@ fn the_memory_pipe_of_sub_cores_is_a_roof() {
     let limit = product["diagnosis"]["limit"].as_str().unwrap();
     assert!(roof(&product).unwrap() > 60.0 && limit.contains(NAME), "{limit}");
 }
+
+/// A kernel of PTX with `body`, whose only parameter is an address, in a launch file.
+fn of_ptx(folder: &tempfile::TempDir, body: &str, block: u32) -> String {
+    let kernel = format!(
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 data)\n{{\n.reg .pred %p<2>;\n\
+         .reg .b32 %r<4>;\n.reg .f64 %fd<6>;\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\n\
+         {body}ret;\n}}\n"
+    );
+    let launch = format!(
+        "module = \"k.ptx\"\n[buffers.data]\ntype = \"f64\"\nlength = 1024\n[[launch]]\nkernel = \"k\"\ngrid = 34\n\
+         block = {block}\nargs = [\"data\"]\n"
+    );
+    fs::write(folder.path().join("k.ptx"), kernel).unwrap();
+    let path = folder.path().join("k.toml");
+    fs::write(&path, launch).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// The instructions that others awaited for `reason`, the most awaited first, and the share of the reason's slots.
+fn awaited(path: &str, core: &str, reason: &str) -> Vec<(String, f64)> {
+    let report = profiled(path, &["--core", core]);
+    let all = report["total"][format!("slots.{reason}")].as_f64().unwrap();
+    let rows = report["profile"]["kernels"][0]["instructions"].as_array().unwrap();
+    let slots = |row: &Value| {
+        let causes = row["causes"].as_array().unwrap();
+        causes.iter().filter(|cause| cause[0] == reason).map(|cause| cause[1].as_f64().unwrap()).sum::<f64>()
+    };
+    let mut awaited: Vec<_> =
+        rows.iter().map(|row| (row["text"].as_str().unwrap().to_owned(), slots(row) / all)).collect();
+    awaited.sort_by(|a, b| b.1.total_cmp(&a.1));
+    awaited
+}
+
+/// Slots for which the memory pipe is full are charged to the access in it.
+#[test]
+fn a_full_memory_pipe_is_charged_to_the_access_in_it() {
+    let conflicts = common::root().join("crates/cli/tests/causes/bank_conflicts.toml");
+    for core in ["modern", "inorder", "ghost"] {
+        let args = ["profile", conflicts.to_str().unwrap(), "--gpu", "rtx2060s", "--core", core, "--order", "awaited"];
+        let text = common::succeed(&args);
+        let first = text.lines().skip_while(|line| !line.contains("awaited")).nth(1).unwrap();
+        assert!(first.contains("LDS"), "{core}: {first}");
+    }
+}
+
+/// FP64 units take an instruction of a warp in 16 cycles and more. Those for other units, which wait, too, hold nothing.
+#[test]
+fn a_busy_unit_is_charged_to_the_instruction_in_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let products: String = (0..32).map(|k| format!("fma.rn.f64 %fd{0}, %fd{0}, %fd5, %fd5;\n", k % 4 + 1)).collect();
+    let starts: String = (1..6).map(|k| format!("cvt.rn.f64.u32 %fd{k}, %r1;\n")).collect();
+    let sums = "add.f64 %fd1, %fd1, %fd2;\nadd.f64 %fd3, %fd3, %fd4;\nadd.f64 %fd1, %fd1, %fd3;\n\
+                st.global.f64 [%rd1], %fd1;\n";
+    let doubles = of_ptx(&scratch, &format!("{starts}{products}{sums}"), 1024);
+    let busy = awaited(&doubles, "modern", "unit_busy");
+    let of_doubles: f64 = busy.iter().filter(|(text, _)| text.contains("f64")).map(|(_, share)| share).sum();
+    assert!(busy[0].0.starts_with("fma.rn.f64") && of_doubles > 0.9, "{of_doubles} of {:?}", &busy[..4]);
+}
+
+/// All warps meet, then one loads, and the others wait for it at a barrier: for its load.
+#[test]
+fn a_barrier_is_charged_to_what_its_last_warp_waited_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    let body = "bar.sync 0;\nsetp.ge.u32 %p1, %r1, 32;\n@%p1 bra meet;\nld.global.u32 %r2, [%rd1];\n\
+                add.u32 %r3, %r2, 1;\nst.global.u32 [%rd1+4], %r3;\nmeet:\nbar.sync 0;\n";
+    let waits = of_ptx(&scratch, body, 256);
+    for core in ["modern", "inorder", "ghost"] {
+        let barrier = awaited(&waits, core, "barrier");
+        assert!(barrier[0].0.starts_with("ld.global.u32") && barrier[0].1 > 0.5, "{core}: {:?}", &barrier[..4]);
+    }
+}
