@@ -393,6 +393,22 @@ fn awaited(path: &str, core: &str, reason: &str) -> Vec<(String, f64)> {
     awaited
 }
 
+/// Products of matrices by their shapes; of half precision by lanes, elements and products with a sum.
+#[test]
+fn operations_of_tensor_cores_and_of_half_precision_are_counted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let page = scratch.path().join("page.html");
+    let sizes = ["--param", "m=64", "--param", "n=128", "--param", "k=192"];
+    let args = ["run", "wmma", "--gpu", "v100", "--json", "--html", page.to_str().unwrap()];
+    let report = common::json(&common::succeed(&[&args[..], &sizes].concat()));
+    assert_eq!(report["total"]["sm.matrix_multiply_adds"], 64 * 128 * 192);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("FP16 and BF16 FLOP/cycle") && page.contains("tensor FLOP/cycle"));
+    let body = "fma.rn.f16x2 %r2, %r1, %r1, %r1;\nadd.f16x2 %r3, %r2, %r1;\nst.global.u32 [%rd1], %r3;\n";
+    let half = profiled(&of_ptx(&scratch, body, 64), &[]);
+    assert_eq!(half["total"]["sm.half_operations"], 34 * 64 * (4 + 2));
+}
+
 /// Slots for which the memory pipe is full are charged to the access in it.
 #[test]
 fn a_full_memory_pipe_is_charged_to_the_access_in_it() {
