@@ -12,7 +12,7 @@ mod roofs;
 mod rules;
 
 pub use cause::{Cause, Diagnosis, KernelRoofs, RoofInUse};
-pub use roofs::{LevelPeak, Roof, level_peak, roofs};
+pub use roofs::{LevelPeak, ROOFS, Roof, level_peak, roofs};
 pub use rules::{RULES, Rule};
 
 use crate::for_core::{is_sm, is_timed};
