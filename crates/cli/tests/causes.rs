@@ -24,7 +24,7 @@ struct Planted {
     machine: &'static [&'static str],
 }
 
-const PLANTED: [Planted; 14] = [
+const PLANTED: [Planted; 18] = [
     Planted {
         name: "bank_conflicts",
         rule: "bank_conflicts",
@@ -151,6 +151,42 @@ const PLANTED: [Planted; 14] = [
         work: 1.0,
         machine: &[],
     },
+    Planted {
+        name: "instruction_cache",
+        rule: "instruction_cache",
+        line: Some("a = a * x + 0.5f;"),
+        repaired: &[("instruction_cache.cubin", "instruction_cache_repaired.cubin")],
+        change: "a loop of half a KiB",
+        work: 1.0,
+        machine: &[],
+    },
+    Planted {
+        name: "barriers",
+        rule: "barriers",
+        line: Some("__syncthreads();"),
+        repaired: &[("barriers.cubin", "barriers_repaired.cubin")],
+        change: "the work of a warp divided among all",
+        work: 1.0,
+        machine: &[],
+    },
+    Planted {
+        name: "dependent_issue",
+        rule: "dependent_issue",
+        line: Some("sums[s] = sums[s] * x + 1.0f;"),
+        repaired: &[("dependent_issue.cubin", "dependent_issue_repaired.cubin")],
+        change: "four sums in place of one",
+        work: 1.0,
+        machine: &["--warps-per-sm", "4"],
+    },
+    Planted {
+        name: "launch_latency",
+        rule: "launch_latency",
+        line: None,
+        repaired: &[("repeat = 16", "repeat = 1"), ("rounds = 600", "rounds = 9600")],
+        change: "all rounds in one launch",
+        work: 1.0,
+        machine: &[],
+    },
 ];
 
 /// The report of a profiled launch file.
@@ -159,17 +195,24 @@ fn profiled(path: &str, machine: &[&str]) -> Value {
     serde_json::from_str(&common::succeed(&[&args[..], machine].concat())).unwrap()
 }
 
+/// Cycles of the kernels.
 fn cycles(report: &Value) -> f64 {
     report["total"]["cycles"].as_f64().unwrap()
 }
 
-/// The first cause is the planted one, with its line, and removing it gains no more than the bound.
+/// What `rule` is about: cycles of the kernels, or those of the run.
+fn cycles_of(rule: &str, report: &Value) -> f64 {
+    if rule == "launch_latency" { report["total"]["total_cycles"].as_f64().unwrap() } else { cycles(report) }
+}
+
+/// The first cause is the planted one, with its line, and removing it gains no more than the bound. Gains of latencies are
+/// estimates.
 #[test]
 fn planted_causes_come_first_and_gain_at_most_their_bounds() {
     let folder = common::root().join("crates/cli/tests/causes");
     let scratch = tempfile::tempdir().unwrap();
     let mut table =
-        String::from("\n| launch file | cause | at most | change | measured |\n| --- | --- | --- | --- | --- |\n");
+        String::from("\n| launch file | cause | gain | change | measured |\n| --- | --- | --- | --- | --- |\n");
     for planted in PLANTED {
         let file = folder.join(format!("{}.toml", planted.name));
         let text = fs::read_to_string(&file).unwrap();
@@ -191,11 +234,19 @@ fn planted_causes_come_first_and_gain_at_most_their_bounds() {
         let changed = changed.replace("module = \"", &format!("module = \"{}/", folder.display()));
         let path = scratch.path().join(format!("{}.toml", planted.name));
         fs::write(&path, changed).unwrap();
-        let gain = cycles(&report) / cycles(&profiled(path.to_str().unwrap(), planted.machine)) * planted.work;
-        let bound = first["times_faster"].as_f64().unwrap();
-        assert!(gain > 1.05 && gain <= bound * 1.001, "{}: {gain} times as fast, at most {bound}", planted.name);
-        writeln!(table, "| `{}` | `{}` | {bound:.2} | {} | {gain:.2} |", planted.name, planted.rule, planted.change)
-            .unwrap();
+        let repaired = profiled(path.to_str().unwrap(), planted.machine);
+        let gain = cycles_of(planted.rule, &report) / cycles_of(planted.rule, &repaired) * planted.work;
+        let said = first["times_faster"].as_f64().unwrap();
+        let is_bound = first["is_bound"].as_bool().unwrap();
+        let mut left = repaired["diagnosis"]["causes"].as_array().unwrap().iter();
+        let rest =
+            left.find(|cause| cause["rule"] == planted.rule).map_or(1.0, |rest| rest["times_faster"].as_f64().unwrap());
+        assert!(rest < said, "{} is repaired and accused: {rest} after {said}", planted.name);
+        let (words, most) = if is_bound { ("at most", said * 1.001) } else { ("about", said * 2.0) };
+        assert!(sentence.contains(&format!(" {words} ")), "{sentence}");
+        assert!(gain > 1.05 && gain <= most && (is_bound || gain > said / 2.0), "{}: {gain}, {sentence}", planted.name);
+        let Planted { name, rule, change, .. } = planted;
+        writeln!(table, "| `{name}` | `{rule}` | {words} {said:.2} | {change} | {gain:.2} |").unwrap();
     }
     table.push('\n');
     let page = common::root().join("docs/diagnosis.md");
@@ -230,15 +281,25 @@ fn traffic_is_counted_by_slice() {
     assert!(spread < 0.1 && !rest.contains("slice_camping"), "{spread}: {rest}");
 }
 
-/// Kernels that do well what they do: at sizes that fill the GPU nobody is accused.
+/// Kernels that do well what they do: at sizes that fill the GPU nobody is accused, at others nothing but the size.
 #[test]
 fn kernels_without_a_flaw_are_not_accused() {
+    let diagnosis = |workload: &str, gpu: &str| {
+        let args = ["profile", workload, "--size", "medium", "--gpu", gpu, "--json", "--quiet"];
+        common::json(&common::succeed(&args))["diagnosis"].clone()
+    };
     for (workload, limit) in [("vectoradd", "bandwidth of DRAM"), ("matmul", "banks of shared memory")] {
-        let args = ["profile", workload, "--size", "medium", "--gpu", "rtx2060s", "--json", "--quiet"];
-        let report: Value = serde_json::from_str(&common::succeed(&args)).unwrap();
-        let diagnosis = &report["diagnosis"];
+        let diagnosis = diagnosis(workload, "rtx2060s");
         assert_eq!(diagnosis["causes"], Value::Array(Vec::new()), "{workload}");
         assert!(diagnosis["limit"].as_str().unwrap().contains(limit), "{workload}: {diagnosis}");
+    }
+    // Two accesses of `nn` share each sector, and the CTAs of `matmul` are equal.
+    for gpu in ["v100", "rtx3070"] {
+        for workload in ["nn", "saxpy", "reduction", "matmul"] {
+            let causes = &diagnosis(workload, gpu)["causes"];
+            let rules = common::strings(causes, "rule");
+            assert!(rules.iter().all(|&rule| rule == "small_grid"), "{workload} on {gpu}: {causes}");
+        }
     }
 }
 
@@ -298,4 +359,91 @@ fn the_memory_pipe_of_sub_cores_is_a_roof() {
     let product = run("matmul --gpu rtx3070 --set sm_count=4 --param m=128 --param n=128 --param k=128");
     let limit = product["diagnosis"]["limit"].as_str().unwrap();
     assert!(roof(&product).unwrap() > 60.0 && limit.contains(NAME), "{limit}");
+}
+
+/// A kernel of PTX with `body`, whose only parameter is an address, in a launch file.
+fn of_ptx(folder: &tempfile::TempDir, body: &str, block: u32) -> String {
+    let kernel = format!(
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 data)\n{{\n.reg .pred %p<2>;\n\
+         .reg .b32 %r<4>;\n.reg .f64 %fd<6>;\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\n\
+         {body}ret;\n}}\n"
+    );
+    let launch = format!(
+        "module = \"k.ptx\"\n[buffers.data]\ntype = \"f64\"\nlength = 1024\n[[launch]]\nkernel = \"k\"\ngrid = 34\n\
+         block = {block}\nargs = [\"data\"]\n"
+    );
+    fs::write(folder.path().join("k.ptx"), kernel).unwrap();
+    let path = folder.path().join("k.toml");
+    fs::write(&path, launch).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// The instructions that others awaited for `reason`, the most awaited first, and the share of the reason's slots.
+fn awaited(path: &str, core: &str, reason: &str) -> Vec<(String, f64)> {
+    let report = profiled(path, &["--core", core]);
+    let all = report["total"][format!("slots.{reason}")].as_f64().unwrap();
+    let rows = report["profile"]["kernels"][0]["instructions"].as_array().unwrap();
+    let slots = |row: &Value| {
+        let causes = row["causes"].as_array().unwrap();
+        causes.iter().filter(|cause| cause[0] == reason).map(|cause| cause[1].as_f64().unwrap()).sum::<f64>()
+    };
+    let mut awaited: Vec<_> =
+        rows.iter().map(|row| (row["text"].as_str().unwrap().to_owned(), slots(row) / all)).collect();
+    awaited.sort_by(|a, b| b.1.total_cmp(&a.1));
+    awaited
+}
+
+/// Products of matrices by their shapes; of half precision by lanes, elements and products with a sum.
+#[test]
+fn operations_of_tensor_cores_and_of_half_precision_are_counted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let page = scratch.path().join("page.html");
+    let sizes = ["--param", "m=64", "--param", "n=128", "--param", "k=192"];
+    let args = ["run", "wmma", "--gpu", "v100", "--json", "--html", page.to_str().unwrap()];
+    let report = common::json(&common::succeed(&[&args[..], &sizes].concat()));
+    assert_eq!(report["total"]["sm.matrix_multiply_adds"], 64 * 128 * 192);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("FP16 and BF16 FLOP/cycle") && page.contains("tensor FLOP/cycle"));
+    let body = "fma.rn.f16x2 %r2, %r1, %r1, %r1;\nadd.f16x2 %r3, %r2, %r1;\nst.global.u32 [%rd1], %r3;\n";
+    let half = profiled(&of_ptx(&scratch, body, 64), &[]);
+    assert_eq!(half["total"]["sm.half_operations"], 34 * 64 * (4 + 2));
+}
+
+/// Slots for which the memory pipe is full are charged to the access in it.
+#[test]
+fn a_full_memory_pipe_is_charged_to_the_access_in_it() {
+    let conflicts = common::root().join("crates/cli/tests/causes/bank_conflicts.toml");
+    for core in ["modern", "inorder", "ghost"] {
+        let args = ["profile", conflicts.to_str().unwrap(), "--gpu", "rtx2060s", "--core", core, "--order", "awaited"];
+        let text = common::succeed(&args);
+        let first = text.lines().skip_while(|line| !line.contains("awaited")).nth(1).unwrap();
+        assert!(first.contains("LDS"), "{core}: {first}");
+    }
+}
+
+/// FP64 units take an instruction of a warp in 16 cycles and more. Those for other units, which wait, too, hold nothing.
+#[test]
+fn a_busy_unit_is_charged_to_the_instruction_in_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let products: String = (0..32).map(|k| format!("fma.rn.f64 %fd{0}, %fd{0}, %fd5, %fd5;\n", k % 4 + 1)).collect();
+    let starts: String = (1..6).map(|k| format!("cvt.rn.f64.u32 %fd{k}, %r1;\n")).collect();
+    let sums = "add.f64 %fd1, %fd1, %fd2;\nadd.f64 %fd3, %fd3, %fd4;\nadd.f64 %fd1, %fd1, %fd3;\n\
+                st.global.f64 [%rd1], %fd1;\n";
+    let doubles = of_ptx(&scratch, &format!("{starts}{products}{sums}"), 1024);
+    let busy = awaited(&doubles, "modern", "unit_busy");
+    let of_doubles: f64 = busy.iter().filter(|(text, _)| text.contains("f64")).map(|(_, share)| share).sum();
+    assert!(busy[0].0.starts_with("fma.rn.f64") && of_doubles > 0.9, "{of_doubles} of {:?}", &busy[..4]);
+}
+
+/// All warps meet, then one loads, and the others wait for it at a barrier: for its load.
+#[test]
+fn a_barrier_is_charged_to_what_its_last_warp_waited_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    let body = "bar.sync 0;\nsetp.ge.u32 %p1, %r1, 32;\n@%p1 bra meet;\nld.global.u32 %r2, [%rd1];\n\
+                add.u32 %r3, %r2, 1;\nst.global.u32 [%rd1+4], %r3;\nmeet:\nbar.sync 0;\n";
+    let waits = of_ptx(&scratch, body, 256);
+    for core in ["modern", "inorder", "ghost"] {
+        let barrier = awaited(&waits, core, "barrier");
+        assert!(barrier[0].0.starts_with("ld.global.u32") && barrier[0].1 > 0.5, "{core}: {:?}", &barrier[..4]);
+    }
 }

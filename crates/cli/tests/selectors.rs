@@ -313,9 +313,23 @@ fn every_word_of_a_report_is_explained() {
     assert!(["CTAs/SM", "awaited", "95 %", "idle", "accesses"].iter().all(|word| words.contains(word)), "{words:?}");
     // The number of a launch.
     words.remove("#");
+    let scratch = tempfile::tempdir().unwrap();
+    let page = scratch.path().join("page.html");
+    let json = common::succeed(&["run", "vectoradd", "--json", "--html", page.to_str().unwrap()]);
+    let page = std::fs::read_to_string(page).unwrap();
+    let tiles = page.split("<div class=\"tile\"><span>").skip(1).filter_map(|tile| Some(tile.split_once("</span>")?.0));
+    words.extend(tiles);
+    assert!(["SMs active", "Mean power", "Issue slots used"].iter().all(|tile| words.contains(tile)), "{words:?}");
+    let json = common::json(&json);
+    words.extend(common::strings(&json["diagnosis"]["kernels"][0]["roofs"], "name"));
+    words.extend(lab::diagnosis::RULES.iter().map(|rule| rule.name));
+    words.insert("L2 far");
     let words: Vec<&str> = ["explain"].into_iter().chain(words).collect();
     let text = common::succeed(&words);
     assert!(text.starts_with("Glossary\n") && text.contains("slots.idle"), "{text}");
+    // The cause is about shared memory, the statistic of this name about registers.
+    let conflicts = common::succeed(&["explain", "bank_conflicts"]);
+    assert!(conflicts.contains("bank of shared memory") && conflicts.contains("sm.bank_conflicts"), "{conflicts}");
 }
 
 #[test]

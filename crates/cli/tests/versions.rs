@@ -303,6 +303,29 @@ fn cubins_without_lines_are_compared_by_instruction() {
     }
 }
 
+/// The sources of one of the versions are elsewhere: lines match by file and number.
+#[test]
+fn lines_without_text_match_by_number() {
+    let folder = Folder::new();
+    let causes = common::root().join("crates/cli/tests/causes");
+    for name in ["occupancy.toml", "occupancy.cubin", "occupancy_repaired.cubin"] {
+        fs::copy(causes.join(name), folder.path(name)).unwrap();
+    }
+    folder.succeed("profile occupancy.toml --gpu rtx2060s --quiet --json=before.json");
+    fs::copy(causes.join("occupancy.cu"), folder.path("occupancy.cu")).unwrap();
+    folder.succeed(
+        "profile occupancy.toml --gpu rtx2060s --module occupancy_repaired.cubin --quiet --baseline before.json --json=after.json",
+    );
+    let after = folder.json("after.json");
+    let lines = after["changes"]["kernels"][0]["lines"].as_array().unwrap();
+    assert!(!lines.is_empty());
+    for line in lines {
+        assert!(!line["before"].is_null() && !line["after"].is_null(), "gone or new: {line}");
+        assert_eq!(line["before"]["number"], line["after"]["number"], "{line}");
+        assert!(!line["text"].as_str().unwrap().is_empty(), "{line}");
+    }
+}
+
 #[test]
 fn launch_files_are_columns() {
     let folder = Folder::new();

@@ -118,6 +118,7 @@ pub fn report() -> Report {
                 file: Some("matmul.cu".into()),
                 line: Some(14),
                 saved_cycles: 7200.0,
+                is_bound: true,
                 times_faster: 2.4,
             }],
             kernels: Vec::new(),

@@ -1,6 +1,7 @@
 //! The curated statistics of the short report. Every name here is in [`lab`]'s schema: a test checks
 //! so. Everything else is shown by prefix, without knowing names (`--stats all`).
 
+use crate::{energy, slots};
 use lab::{KernelReport, Report};
 
 /// Cycles that kernels took on the simulated GPU.
@@ -43,6 +44,19 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("achieved occupancy", OCCUPANCY),
 ];
 
+/// Label, name and unit of the main figures of a page.
+pub const TILES: [(&str, &str, &str); 9] = [
+    ("Cycles of kernels", CYCLES, ""),
+    ("Time of kernels", TIME, "us"),
+    ("Thread insts/cycle", IPC, ""),
+    ("Issue slots used", slots::ISSUED, "%"),
+    ("Achieved occupancy", OCCUPANCY, "%"),
+    ("SMs active", "occupancy.sm_activity", "%"),
+    ("DRAM bandwidth", "dram.bandwidth", "GB/s"),
+    ("Energy", energy::TOTAL, ""),
+    ("Mean power", energy::POWER, "W"),
+];
+
 /// Label and prefix of each cache in the short report.
 pub const CACHES: &[(&str, &str)] =
     &[("L1 data", "l1d"), ("L2", "l2"), ("instruction", "icache"), ("constant", "constant")];
@@ -64,8 +78,8 @@ const COLUMNS: &[(&str, &str)] = &[("warp insts", WARP_INSTRUCTIONS)];
 
 /// The labels of rows and columns that [`of_label`] knows.
 pub fn labels() -> impl Iterator<Item = &'static str> {
-    let rows = TOTALS.iter().chain(MEMORY).chain(CACHES).chain(COLUMNS);
-    rows.map(|(label, _)| label.split(" (").next().unwrap_or(label))
+    let rows = TOTALS.iter().chain(MEMORY).chain(CACHES).chain(COLUMNS).map(|(label, _)| *label);
+    rows.chain(TILES.map(|(label, ..)| label)).map(|label| label.split(" (").next().unwrap_or(label))
 }
 
 /// The statistics that reports show under `label`, a row or a column: names, and prefixes that end with a dot.
@@ -79,8 +93,10 @@ pub fn of_label(label: &str) -> Vec<String> {
         .iter()
         .chain(MEMORY)
         .chain(COLUMNS)
+        .copied()
+        .chain(TILES.map(|(label, name, _)| (label, name)))
         .filter(|(shown, _)| is_meant(shown))
-        .map(|(_, name)| (*name).to_owned());
+        .map(|(_, name)| name.to_owned());
     let caches = CACHES.iter().filter(|(shown, _)| is_meant(shown)).map(|(_, part)| format!("{part}."));
     rows.chain(caches).collect()
 }
@@ -101,7 +117,6 @@ pub fn launches_overlap(report: &Report) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slots;
 
     #[test]
     fn every_name_is_in_the_schema() {
@@ -109,6 +124,7 @@ mod tests {
         let caches =
             CACHES.iter().flat_map(|(_, part)| CACHE_FIGURES.iter().map(move |(_, last)| format!("{part}.{last}")));
         let names = TOTALS.iter().chain(MEMORY).map(|(_, name)| (*name).to_owned()).chain(caches);
+        let names = names.chain(TILES.map(|(_, name, _)| name.to_owned()));
         let names = names.chain([slots::ALL, slots::ISSUED, slots::IDLE, STALLS].map(str::to_owned));
         let missing: Vec<_> = names.filter(|n| !known.iter().any(|s| s.name == *n)).collect();
         assert!(missing.is_empty(), "not in the schema: {missing:?}");

@@ -1,6 +1,7 @@
 //! Kernels as the SM sees them: static instructions with their pipe and timing resolved.
 
 use crate::dependence::Distances;
+use crate::half::half_operations;
 use crate::inflight::Entry;
 use crate::resolved::{Banks, Micro, Names, Operands, RegSet, Scheduling};
 use crate::spec::{CoreSpec, Pipe};
@@ -88,6 +89,12 @@ impl Code {
                 vector_dsts: program.dsts(inst).iter().filter(|r| program.regs.is_vector(**r)).count() as u8,
                 issue_distance: inst.control_bits.filter(|_| honours_stalls).map_or(1, issue_distance),
                 pipe_cycles: pipe_cycles(inst, unit, initiation),
+                half_operations: if inst.class == OpClass::Half {
+                    half_operations(program.text(Pc::from(pc)))
+                } else {
+                    0
+                },
+                multiply_adds: inst.matrix.map_or(0, |work| work.multiply_adds),
                 is_wide: program.dsts(inst).iter().chain(program.srcs(inst)).any(|r| r.index() >= RegSet::BOUND),
                 wavefronts: group.map_or(0, |group| spec.sm.matrix_groups.wavefronts(group) as u16),
             };

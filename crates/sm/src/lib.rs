@@ -30,6 +30,7 @@ mod dependence;
 mod design;
 mod execute;
 mod frontend;
+mod half;
 mod inflight;
 mod issue;
 mod kernel;

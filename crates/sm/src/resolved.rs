@@ -31,6 +31,10 @@ pub struct Micro {
     pub issue_distance: u8,
     /// Cycles for which it keeps pipes active, as hardware counters count them.
     pub pipe_cycles: u8,
+    /// Operations of half precision of a lane.
+    pub half_operations: u8,
+    /// Multiply-adds of a matrix instruction; 0 of other instructions.
+    pub multiply_adds: u32,
     /// Some of its registers have no place in a [`RegSet`].
     pub is_wide: bool,
     /// Cycles in which the factors of a matrix operation of a warp group come from shared memory; 0 of other instructions.
@@ -65,6 +69,8 @@ impl Micro {
         vector_dsts: 0,
         issue_distance: 1,
         pipe_cycles: 0,
+        half_operations: 0,
+        multiply_adds: 0,
         is_wide: false,
         wavefronts: 0,
     };

@@ -1,4 +1,4 @@
-//! `warpwright explain`: words of reports, from the list of statistics and the glossary.
+//! `warpwright explain`: words of reports, from the list of statistics, the glossary and the tables of the diagnosis.
 
 use super::{docs, list};
 use crate::failure::{Exit, Failure, Outcome};
@@ -7,11 +7,12 @@ use crate::render::lists::{self, Lists, Named};
 use kit::suggest;
 use kit::text::excerpt;
 use lab::StatInfo;
+use lab::diagnosis::{ROOFS, RULES};
 use render::summary;
 use request::values;
 use std::collections::BTreeSet;
 
-/// Explain words of a report: statistics, stall reasons, labels, columns
+/// Explain words of a report: statistics, stall reasons, labels, columns, causes
 ///
 /// Takes each word as a report prints it. A label of several words needs no quotes by itself.
 #[derive(Debug, clap::Args)]
@@ -50,12 +51,15 @@ pub fn run(args: &Args) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// The rows of the page `glossary`.
+/// The rows of the page `glossary`, the rules of the diagnosis and its roofs.
 fn glossary() -> Vec<Named> {
     let page = docs::text("glossary").unwrap_or_default();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "));
     let entry = |(name, meaning): (&str, &str)| Named { name: plain(name), description: plain(meaning) };
-    rows.filter(|(name, _)| !["word", "---"].contains(name)).map(entry).collect()
+    let rows = rows.filter(|(name, _)| !["word", "---"].contains(name)).map(entry);
+    let rules = RULES.iter().map(|rule| (rule.name, format!("cause of a diagnosis: {}", rule.description)));
+    let roofs = ROOFS.iter().map(|(_, name, share)| (*name, format!("roof of a diagnosis: {share}")));
+    rows.chain(rules.chain(roofs).map(|(name, description)| Named { name: name.to_owned(), description })).collect()
 }
 
 /// Markdown as plain text, without the marks of code and the targets of links.

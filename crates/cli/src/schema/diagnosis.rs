@@ -10,14 +10,18 @@ fn cause() -> Value {
         [
             ("rule", text("Name of the rule, as `warpwright docs diagnosis` has it.")),
             ("kernel", text("Name of the kernel; empty if the cause is of the whole run.")),
-            ("sentence", text("The cause with its figures and the gain at most.")),
+            ("sentence", text("The cause with its figures and its gain.")),
             ("remedy", text("Suggested change.")),
             ("instruction", nullable(text("The instruction, of a run with a profile."))),
             ("pc", nullable(count("Its place in the code, from 0.", ""))),
             ("file", nullable(text("File of its line."))),
             ("line", nullable(count("Its line, from 1.", ""))),
-            ("saved_cycles", number("Cycles that the cause costs at most.", "core cycles")),
-            ("times_faster", number("How many times as fast the kernel is without it, at most.", "")),
+            ("saved_cycles", number("Cycles that the cause costs.", "core cycles")),
+            ("times_faster", number("How many times as fast the kernel is without it.", "")),
+            (
+                "is_bound",
+                flag("Whether these two are bounds; otherwise estimates by the slots that are lost to a latency."),
+            ),
         ],
     )
 }
@@ -36,7 +40,7 @@ pub fn diagnosis() -> Value {
         "Why the run took the time it took; absent for cores that are not SMs or have no time.",
         [
             ("limit", text("The roof that limits the longest kernel, or the reason of its waits.")),
-            ("causes", list("Causes that can be removed, the greatest bound first.", &cause())),
+            ("causes", list("Causes that can be removed, the greatest gain first.", &cause())),
             ("kernels", list("The roofs of the kernels that were looked at, the longest kernel first.", &kernel)),
         ],
     )

@@ -2,6 +2,7 @@
 
 use super::code::without_numbers;
 use super::model::{LineChange, Spot};
+use crate::listing::TextLine;
 use crate::profile::{KernelProfile, LineProfile};
 use crate::report::Report;
 use gpu::Stats;
@@ -23,11 +24,13 @@ pub fn between(before: (&Report, &str), after: (&Report, &str)) -> Vec<LineChang
         return Vec::new();
     };
     let has_lines = has_lines(old) && has_lines(new);
-    let (old, new) = (parts(old, has_lines), parts(new, has_lines));
+    let unread = [old, new].iter().flat_map(|kernel| unread(kernel)).collect::<Vec<_>>();
+    let (old, new) = (parts(old, has_lines, &unread), parts(new, has_lines, &unread));
     let mut changes = Vec::new();
     let mut add = |old: Option<&Part>, new: Option<&Part>| {
         let slots = |part: Option<&Part>| part.map_or(0, |part| part.spot.slots);
-        let text = new.or(old).map_or_else(String::new, |part| part.text.clone());
+        let text = [new, old].into_iter().flatten().map(|part| &part.text).find(|text| !text.is_empty());
+        let text = text.cloned().unwrap_or_default();
         let is_moved = old.is_some() && new.is_some();
         if slots(old) != slots(new) || !is_moved {
             changes.push(LineChange {
@@ -60,11 +63,23 @@ fn has_lines(kernel: &KernelProfile) -> bool {
     kernel.instructions.iter().any(|row| row.source.is_some())
 }
 
-/// The parts in the order of the text.
-fn parts(kernel: &KernelProfile, has_lines: bool) -> Vec<Part> {
+/// The name of a line's file without its folders.
+fn file_of(source: &TextLine) -> &str {
+    let file = source.file.as_deref().unwrap_or_default();
+    file.rsplit(['/', '\\']).next().unwrap_or(file)
+}
+
+/// Files of lines without text: their sources were not found.
+fn unread(kernel: &KernelProfile) -> Vec<&str> {
+    let sources = kernel.lines().into_iter().filter_map(|line| line.source);
+    sources.filter(|source| source.text.as_deref().is_none_or(str::is_empty)).map(file_of).collect()
+}
+
+/// The parts in the order of the text. A line of a file that is `unread` in either version is identified by its number.
+fn parts(kernel: &KernelProfile, has_lines: bool, unread: &[&str]) -> Vec<Part> {
     if !has_lines {
         let alone = |row| LineProfile { source: None, instructions: vec![row] };
-        return kernel.instructions.iter().map(|row| part(None, row.pc, &row.text, &alone(row))).collect();
+        return kernel.instructions.iter().map(|row| part((None, row.pc), &row.text, &alone(row), false)).collect();
     }
     let mut lines = kernel.lines();
     lines.retain(|line| line.source.is_some());
@@ -73,24 +88,19 @@ fn parts(kernel: &KernelProfile, has_lines: bool) -> Vec<Part> {
     lines.sort_by_key(place);
     let of_line = |line: &LineProfile<'_>| {
         let source = line.source?;
-        let file = source.file.as_deref().unwrap_or_default();
-        Some(part(
-            Some(file.rsplit(['/', '\\']).next().unwrap_or(file)),
-            source.line,
-            source.text.as_deref().unwrap_or_default(),
-            line,
-        ))
+        let file = file_of(source);
+        let text = source.text.as_deref().unwrap_or_default();
+        Some(part((Some(file), source.line), text, line, unread.contains(&file)))
     };
     lines.iter().filter_map(of_line).collect()
 }
 
-fn part(file: Option<&str>, number: u32, text: &str, line: &LineProfile<'_>) -> Part {
+fn part((file, number): (Option<&str>, u32), text: &str, line: &LineProfile<'_>, is_unread: bool) -> Part {
     // Handwritten PTX is its own source.
     let is_instruction = file.is_none() || matches!(&line.instructions[..], [row] if row.text.trim() == text.trim());
     let key = match file {
+        Some(file) if is_unread => format!("{file}:{number}"),
         _ if is_instruction => without_numbers(text),
-        // A line without text is identified by its number.
-        Some(file) if text.is_empty() => format!("{file}:{number}"),
         _ => text.split_whitespace().collect(),
     };
     let spot = Spot {

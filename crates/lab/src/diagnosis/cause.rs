@@ -63,8 +63,17 @@ pub struct Cause {
     pub file: Option<String>,
     /// Its line.
     pub line: Option<u32>,
-    /// Cycles of the run that the cause costs at most.
+    /// Cycles of the run that the cause costs.
     pub saved_cycles: f64,
-    /// How many times as fast the kernel is without it, at most.
+    /// How many times as fast the kernel is without it.
     pub times_faster: f64,
+    /// Whether these two are bounds. Otherwise they count slots that are lost to a latency: without it warps issue in
+    /// another order and may wait less for other reasons, too.
+    #[serde(default = "yes")]
+    pub is_bound: bool,
+}
+
+/// Rules of the user give a bound.
+fn yes() -> bool {
+    true
 }

@@ -98,9 +98,9 @@ impl<'a> Facts<'a> {
         waves(self.launch, self.gpu)
     }
 
-    /// Cycles that it takes at least because of roofs; of those `relieved` it keeps this share.
-    pub fn floor(&self, relieved: &[Resource], kept: f64) -> f64 {
-        let share = |roof: &Roof| if relieved.contains(&roof.resource) { kept } else { 1.0 };
+    /// Cycles that it takes at least because of roofs; of those `relieved` it keeps the share beside each.
+    pub fn floor(&self, relieved: &[(Resource, f64)]) -> f64 {
+        let share = |roof: &Roof| relieved.iter().find(|(of, _)| *of == roof.resource).map_or(1.0, |&(_, kept)| kept);
         let least = self.roofs.iter().map(|roof| roof.share.min(1.0) * share(roof));
         least.fold(0.0, f64::max) * self.cycles
     }

@@ -1,9 +1,9 @@
 //! Why a run takes the time it takes: the roof that limits it, and causes that can be removed.
 //!
 //! A rule is a file of `rules` and a line of its table: a condition over what was counted, a sentence with figures, and
-//! the cycles that the cause costs at most. A rule that holds names the instruction and its line if there is a profile.
-//! The bound of a rule is never beyond what the other roofs leave. Causes are ordered by their bounds; a cause whose
-//! removal makes the kernel at most `cause::LEAST` times as fast is not mentioned.
+//! the cycles that the cause costs: at most, or, of latencies, about. A rule that holds names the instruction and its line
+//! if there is a profile. The gain of a rule is never beyond what the other roofs leave. Causes are ordered by their
+//! gains; a cause whose removal makes the kernel less than `cause::LEAST` times as fast is not mentioned.
 
 mod cause;
 mod facts;
@@ -12,7 +12,8 @@ mod roofs;
 mod rules;
 
 pub use cause::{Cause, Diagnosis, KernelRoofs, RoofInUse};
-pub use roofs::{LevelPeak, Roof, level_peak, roofs};
+pub use roofs::{LevelPeak, ROOFS, Roof, level_peak, roofs};
+pub use rules::{RULES, Rule};
 
 use crate::for_core::{is_sm, is_timed};
 use crate::profile::Profile;

@@ -7,6 +7,60 @@ use mem::Level;
 use mem::coalesce::{Granularity, SECTOR_BYTES};
 use workloads::Form;
 
+/// Resources with the words for their roofs in sentences and tables, and the share that is in use.
+pub const ROOFS: [(Resource, &str, &str); 12] = [
+    (Resource::Issue, "issue slots", "Slots that issued an instruction, of all."),
+    (
+        Resource::Unit(Unit::Sp),
+        "FP32 units",
+        "Initiation intervals of the instructions that issued, of the units' cycles.",
+    ),
+    (
+        Resource::Unit(Unit::Int),
+        "integer units",
+        "Initiation intervals of the instructions that issued, of the units' cycles.",
+    ),
+    (
+        Resource::Unit(Unit::Dp),
+        "FP64 units",
+        "Initiation intervals of the instructions that issued, of the units' cycles.",
+    ),
+    (
+        Resource::Unit(Unit::Sfu),
+        "special function units",
+        "Initiation intervals of the instructions that issued, of the units' cycles.",
+    ),
+    (
+        Resource::Unit(Unit::Tensor),
+        "tensor cores",
+        "Cycles that matrix instructions take, of the tensor cores' cycles.",
+    ),
+    (
+        Resource::MemoryPipe,
+        "cycles of the memory pipe",
+        "Cycles in which the memory pipe that sub-cores share is in use.",
+    ),
+    (
+        Resource::Shared,
+        "cycles of the banks of shared memory",
+        "Cycles in which the banks of shared memory are in use.",
+    ),
+    (Resource::CopyEngine, "cycles of the copy engine", "Cycles in which the copy engine sends requests."),
+    (Resource::Level(Level::L1), "bandwidth of L1", "Bytes that L1 moves, of those that its banks can move."),
+    (Resource::Level(Level::L2), "bandwidth of L2", "Bytes that L2 moves, of those that its slices can move."),
+    (
+        Resource::Level(Level::Dram),
+        "bandwidth of DRAM",
+        "Bytes that DRAM moves, of those that its data buses can move.",
+    ),
+];
+
+/// The roof of a resource, of which `share` is in use.
+fn roof(resource: Resource, share: f64) -> Option<Roof> {
+    let &(resource, name, _) = ROOFS.iter().find(|(of, ..)| *of == resource)?;
+    Some(Roof { name, resource, share })
+}
+
 /// A rate that cannot be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roof {
@@ -89,27 +143,25 @@ pub fn roofs(stats: &Stats, gpu: &GpuConfig, form: Form) -> Vec<Roof> {
     }
     let of = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let issue = of(stats.number("slots.issued"), stats.number("slots.all"));
-    let mut roofs = vec![Roof { name: "issue slots", resource: Resource::Issue, share: issue }];
+    let mut roofs = Vec::from_iter(roof(Resource::Issue, issue));
     roofs.extend(units(stats, gpu, form, cycles));
     let sm_cycles = cycles * f64::from(gpu.sm_count);
     // Only sub-cores with queues of their own share it.
     let share = of(stats.number("sm.memory_pipe_cycles"), sm_cycles);
     if share > 0.0 {
-        roofs.push(Roof { name: "cycles of the memory pipe", resource: Resource::MemoryPipe, share });
+        roofs.extend(roof(Resource::MemoryPipe, share));
     }
     // Also of factors that tensor cores read.
     let wavefronts = of(stats.number("sm.matrix_group_bytes"), gpu.sm.matrix_groups.shared_bytes_per_cycle().into());
     let share = of(stats.number("sm.shared_cycles") + wavefronts, sm_cycles);
-    roofs.push(Roof { name: "cycles of the banks of shared memory", resource: Resource::Shared, share });
+    roofs.extend(roof(Resource::Shared, share));
     if gpu.sm_version >= 90 {
         let share = of(stats.number("sm.transfer_cycles"), sm_cycles);
-        roofs.push(Roof { name: "cycles of the copy engine", resource: Resource::CopyEngine, share });
+        roofs.extend(roof(Resource::CopyEngine, share));
     }
-    for (level, name) in
-        [(Level::L1, "bandwidth of L1"), (Level::L2, "bandwidth of L2"), (Level::Dram, "bandwidth of DRAM")]
-    {
+    for level in [Level::L1, Level::L2, Level::Dram] {
         if let Some(LevelPeak { bytes, peak, .. }) = level_peak(level, stats, gpu) {
-            roofs.push(Roof { name, resource: Resource::Level(level), share: of(bytes, cycles * peak) });
+            roofs.extend(roof(Resource::Level(level), of(bytes, cycles * peak)));
         }
     }
     roofs
@@ -122,13 +174,6 @@ pub fn nearest(roofs: &[Roof]) -> Option<&Roof> {
 
 /// Execution units, by the initiation intervals of what issued.
 fn units(stats: &Stats, gpu: &GpuConfig, form: Form, cycles: f64) -> Vec<Roof> {
-    const NAMES: [(Unit, &str); 5] = [
-        (Unit::Sp, "FP32 units"),
-        (Unit::Int, "integer units"),
-        (Unit::Dp, "FP64 units"),
-        (Unit::Sfu, "special function units"),
-        (Unit::Tensor, "tensor cores"),
-    ];
     let table = if form == Form::Ptx { OpTable::of_ptx(&gpu.sm) } else { OpTable::of_machine_code(&gpu.sm) };
     let Ok(table) = table else { return Vec::new() };
     let busy = |unit: Unit| -> f64 {
@@ -141,11 +186,12 @@ fn units(stats: &Stats, gpu: &GpuConfig, form: Form, cycles: f64) -> Vec<Roof> {
         };
         classes.map(cycles).sum()
     };
-    let roof = |(unit, name): (Unit, &'static str)| {
+    let of_unit = |&(resource, ..): &(Resource, &str, &str)| {
+        let Resource::Unit(unit) = resource else { return None };
         let count = f64::from(gpu.sm.units.get(&unit)?.count) * f64::from(gpu.sm_count);
-        Some(Roof { name, resource: Resource::Unit(unit), share: busy(unit) / (count * cycles) })
+        roof(resource, busy(unit) / (count * cycles))
     };
-    NAMES.into_iter().filter_map(roof).collect()
+    ROOFS.iter().filter_map(of_unit).collect()
 }
 
 #[cfg(test)]

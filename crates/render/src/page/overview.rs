@@ -4,7 +4,7 @@ use super::html::{Section, details, escaped, note, pairs};
 use super::input::Run;
 use super::{occupancy, stalls};
 use crate::diagnosis::paragraph;
-use crate::energy::{POWER, TOTAL};
+use crate::energy::TOTAL;
 use crate::names::{self, in_text};
 use crate::number::{self, ABSENT};
 use crate::report::figure;
@@ -71,20 +71,13 @@ fn tiles(report: &Report) -> String {
     let slots = of(slots::ALL).filter(|all| *all > 0.0);
     let issued = slots.map(|all| format!("{:.1}", stats.number(slots::ISSUED) / all * 100.0));
     let energy = of(TOTAL).map(|joules| number::with_prefix(joules, "J"));
-    let of_text = |name: &str| Some(figure(stats, name)).filter(|text| text != ABSENT);
-    let tiles = [
-        ("Cycles of kernels", of_text(summary::CYCLES), ""),
-        ("Time of kernels", of_text(summary::TIME), "us"),
-        ("Thread insts/cycle", of_text(summary::IPC), ""),
-        ("Issue slots used", issued, "%"),
-        ("Achieved occupancy", of_text(summary::OCCUPANCY), "%"),
-        ("SMs active", of_text("occupancy.sm_activity"), "%"),
-        ("DRAM bandwidth", of_text("dram.bandwidth"), "GB/s"),
-        ("Energy", energy, ""),
-        ("Mean power", of_text(POWER), "W"),
-    ];
     let mut out = String::from("<div class=\"tiles\">\n");
-    for (label, value, unit) in tiles {
+    for (label, name, unit) in summary::TILES {
+        let value = match name {
+            slots::ISSUED => issued.clone(),
+            TOTAL => energy.clone(),
+            _ => Some(figure(stats, name)).filter(|text| text != ABSENT),
+        };
         if let Some(value) = value {
             let _ =
                 writeln!(out, "<div class=\"tile\"><span>{label}</span><b>{}</b> <i>{unit}</i></div>", escaped(&value));

@@ -12,7 +12,7 @@ use crate::summary;
 use crate::table::Align;
 use config::{GpuConfig, Unit};
 use isa::OpClass;
-use lab::Report;
+use lab::{Report, Stats};
 use std::fmt::Write as _;
 use workloads::Form;
 
@@ -89,8 +89,9 @@ fn shares(rows: &[Row<'_>], report: &Report, gpu: &GpuConfig) -> String {
         let mut cells: Vec<Cell> = vec![(i + 1).to_string().into(), row.label.clone().into()];
         let percent = |share: f64| Cell::number(format!("{:.1} %", share * 100.0), Some(share));
         cells.extend(roofs.iter().map(|roof| percent(roof.share)));
-        cells.extend(FLOPS.iter().map(|(_, classes)| {
-            let rate = flops(row, classes);
+        cells.extend(FLOPS.iter().map(|(_, operations)| {
+            let cycles = row.stats.number(summary::CYCLES);
+            let rate = if cycles > 0.0 { operations(&row.stats) / cycles } else { 0.0 };
             Cell::number(number::real(rate), Some(rate))
         }));
         table.row(cells);
@@ -98,19 +99,23 @@ fn shares(rows: &[Row<'_>], report: &Report, gpu: &GpuConfig) -> String {
     table.render()
 }
 
-/// Precisions, and the classes of their instructions with the floating-point operations of a lane.
-const FLOPS: [(&str, &[(OpClass, f64)]); 2] = [
-    ("FP32", &[(OpClass::FpAdd, 1.0), (OpClass::FpMul, 1.0), (OpClass::FpFma, 2.0)]),
-    ("FP64", &[(OpClass::DpAdd, 1.0), (OpClass::DpMul, 1.0), (OpClass::DpFma, 2.0)]),
+/// Floating-point operations of a kernel, by its statistics.
+type Operations = fn(&Stats) -> f64;
+
+/// Precisions and their operations.
+const FLOPS: [(&str, Operations); 4] = [
+    ("FP32", |stats| by_class(stats, &[(OpClass::FpAdd, 1.0), (OpClass::FpMul, 1.0), (OpClass::FpFma, 2.0)])),
+    ("FP64", |stats| by_class(stats, &[(OpClass::DpAdd, 1.0), (OpClass::DpMul, 1.0), (OpClass::DpFma, 2.0)])),
+    ("FP16 and BF16", |stats| stats.number("sm.half_operations")),
+    ("tensor", |stats| 2.0 * stats.number("sm.matrix_multiply_adds")),
 ];
 
-/// Floating-point operations per core cycle of `classes`, as if each class had the kernel's mean of active lanes.
-fn flops(row: &Row<'_>, classes: &[(OpClass, f64)]) -> f64 {
-    let stats = &row.stats;
+/// Floating-point operations of `classes` with the operations of a lane, as if each class had the kernel's mean of active
+/// lanes.
+fn by_class(stats: &Stats, classes: &[(OpClass, f64)]) -> f64 {
     let operations = |(class, each): &(OpClass, f64)| stats.number(&format!("mix.{}", class.name())) * each;
     let lanes = kit::WARP_LANES as f64 * stats.number("lane_use") / 100.0;
-    let cycles = stats.number(summary::CYCLES);
-    if cycles > 0.0 { classes.iter().map(operations).sum::<f64>() * lanes / cycles } else { 0.0 }
+    classes.iter().map(operations).sum::<f64>() * lanes
 }
 
 fn roofs(gpu: &GpuConfig, levels: &[Traffic], peak: f64, fma: Option<f64>) -> String {

@@ -194,6 +194,10 @@ impl<P: IssuePolicy, R: OperandStage<P>, O: Observer> WriteBack<'_, P, R, O> {
         state.count_warps(self.tick.now);
         state.warps.resident.remove(warp);
         state.dirty.insert(warp);
+        let instructions = u64::from(state.warps.next_order[warp.index()]);
+        let sum = &mut state.counters.squared_instructions;
+        // The sum over all SMs is a number, too.
+        *sum = sum.saturating_add(instructions.saturating_mul(instructions)).min(1 << 55);
         let slot = state.warps.cta[warp.index()];
         if state.ctas.finish_warp(slot, warp) {
             state.counters.ctas_finished += 1;

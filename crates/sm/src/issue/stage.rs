@@ -537,6 +537,8 @@ impl SmCounters {
         self.pipe_cycles += u64::from(inst.pipe_cycles);
         let is_matrix = inst.class == OpClass::Tensor;
         self.tensor_cycles += u64::from(if is_matrix { inst.initiation_cycles } else { 0 });
+        self.matrix_multiply_adds += u64::from(inst.multiply_adds);
+        self.half_operations += lanes * u64::from(inst.half_operations);
         self.constant_moves += u64::from(inst.work == Work::Memory && inst.mem.is_none());
         self.lane_writes += lanes * u64::from(inst.vector_dsts);
         self.empty_instructions += u64::from(inst.mask == 0);

@@ -1,7 +1,8 @@
 //! Finds the instruction that holds the resource of a ready one, and the one that delayed the last warp at a barrier.
 //!
 //! - The memory pipe is held by the access that entered it last, until the next one enters.
-//! - A unit is held by the instruction that entered it last, of those that issued in the same slot.
+//! - A unit is held by the instruction that entered it last, of those that issued in the same slot. The unit is the one
+//!   of the oldest instruction that has not entered its own: it also keeps instructions for other units from issue.
 //! - Operand collectors are held by the oldest instruction in them, of those that issued in the same slot.
 //! - Warps wait at a barrier for its last warp. Their slots belong to the instruction that this warp waited for longest
 //!   between two of its issues since the last barrier: the one that completed last before it continued, the holder of the
@@ -46,6 +47,8 @@ pub(super) struct Blame {
     memory: Option<Place>,
     /// By issue slot: the instruction that entered each unit last.
     units: Box<[Vec<(Pipe, Place)>]>,
+    /// By issue slot, oldest first: instructions that have not entered their units. Accesses to memory have a pipe.
+    entering: Box<[Vec<(InstId, Pipe)>]>,
     /// By issue slot, oldest first.
     collecting: Box<[Vec<(InstId, Place)>]>,
     warps: Box<[Progress]>,
@@ -61,6 +64,7 @@ impl Blame {
         Self {
             memory: None,
             units: vec![Vec::new(); slots].into(),
+            entering: vec![Vec::new(); slots].into(),
             collecting: vec![Vec::new(); slots].into(),
             warps: vec![Progress::default(); MOST_WARPS].into(),
             waited: vec![Waited::default(); MOST_WARPS].into(),
@@ -74,8 +78,10 @@ impl Blame {
         self.memory
     }
 
-    /// The instruction from `slot` that holds the unit of `pipe`.
-    pub(super) fn unit(&self, slot: usize, pipe: Pipe) -> Option<Place> {
+    /// The instruction from `slot` that holds the unit for which others from it wait, if they wait for one, or else the unit
+    /// of `own`.
+    pub(super) fn unit(&self, slot: usize, own: Pipe) -> Option<Place> {
+        let pipe = self.entering[slot].first().map_or(own, |&(_, pipe)| pipe);
         self.units[slot].iter().find(|(of, _)| *of == pipe).map(|&(_, place)| place)
     }
 
@@ -89,8 +95,21 @@ impl Blame {
         self.memory = Some(place);
     }
 
-    /// An instruction that issued in `slot` enters the unit of `pipe`.
-    pub(super) fn executes(&mut self, slot: usize, pipe: Pipe, place: Place) {
+    /// Instruction `id` issues in `slot`, for the unit of `pipe`.
+    pub(super) fn goes(&mut self, slot: usize, id: InstId, pipe: Pipe) {
+        if pipe != Pipe::MEM {
+            self.entering[slot].push((id, pipe));
+        }
+    }
+
+    /// Instruction `id`, which issued in `slot`, waits for no unit any more.
+    pub(super) fn gone(&mut self, slot: usize, id: InstId) {
+        self.entering[slot].retain(|(of, _)| *of != id);
+    }
+
+    /// Instruction `id`, which issued in `slot`, enters the unit of `pipe`.
+    pub(super) fn executes(&mut self, slot: usize, id: InstId, pipe: Pipe, place: Place) {
+        self.gone(slot, id);
         match self.units[slot].iter_mut().find(|(of, _)| *of == pipe) {
             Some((_, holder)) => *holder = place,
             None => self.units[slot].push((pipe, place)),
@@ -159,5 +178,5 @@ impl Blame {
 }
 
 kit::persist! {
-    struct Blame { at_barriers; skip memory, units, collecting, warps, waited, last }
+    struct Blame { at_barriers; skip memory, units, entering, collecting, warps, waited, last }
 }

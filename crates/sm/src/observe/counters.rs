@@ -15,6 +15,8 @@ kit::counters! {
         pub thread_instructions: "thread instructions",
         /// Warp instructions issued with no active lane.
         pub empty_instructions: "warp instructions",
+        /// Squares of the numbers of instructions of the warps that finished, summed: their spread. It ends at 2^55.
+        pub squared_instructions: "squared warp instructions",
         /// Cycles in which some warp was resident.
         pub active_cycles: "cycles",
         /// Resident warps, summed over cycles.
@@ -52,6 +54,11 @@ kit::counters! {
         pub matrix_group_cycles: "unit cycles",
         /// Bytes of factors that these read from shared memory.
         pub matrix_group_bytes: "bytes",
+        /// Multiply-adds of matrix instructions, by their shapes.
+        pub matrix_multiply_adds: "multiply-adds",
+        /// Floating-point operations of half precision, f16 and bf16, by active lanes: a product with a sum is two,
+        /// a packed instruction does each twice.
+        pub half_operations: "operations",
         /// Loads from constant memory that execute as moves: in machine code, without a register in their address.
         pub constant_moves: "warp instructions",
         /// 32-bit registers read by lanes: register reads, each by the active lanes of its instruction.

@@ -458,6 +458,7 @@ impl Observer for Profile {
         row.lanes += u64::from(inst.mask.count_ones());
         row.divergences += u64::from(diverged);
         self.blame.issues(now, inst.warp, place, inst.mem.is_some());
+        self.blame.goes(slot, seen.id, inst.pipe);
         self.flights[inst.warp.index()].push(Flight { id: seen.id, place, slot, issued: now, level: None });
         self.change(inst.warp);
     }
@@ -468,6 +469,7 @@ impl Observer for Profile {
         let Some(at) = flights.iter().position(|flight| flight.id == seen.id) else { return };
         let flight = flights.remove(at);
         self.change(warp);
+        self.blame.gone(flight.slot, seen.id);
         self.blame.completes(warp, flight.place);
         let row = self.row_at(flight.place);
         row.latencies.add(now - flight.issued);
@@ -491,9 +493,11 @@ impl Observer for Profile {
     fn executing(&mut self, now: Cycle, seen: Seen<'_>) {
         let Some((place, slot)) = self.flight(seen) else { return };
         let pipe = seen.inst().pipe;
-        self.blame.executes(slot, pipe, place);
-        if self.slots[slot].stall == Some(Stall::UnitBusy) && self.slots[slot].pipe == Some(pipe) {
-            self.wait_for(now, slot, place);
+        self.blame.executes(slot, seen.id, pipe, place);
+        let Slot { stall, pipe, .. } = self.slots[slot];
+        let holder = pipe.filter(|_| stall == Some(Stall::UnitBusy)).and_then(|own| self.blame.unit(slot, own));
+        if let Some(holder) = holder {
+            self.wait_for(now, slot, holder);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Atomics of a warp's lanes on one address, which are performed one by one.
 
 use super::super::facts::Facts;
-use super::super::found::{Found, name_or};
+use super::super::found::{Found, keeping, name_or};
 use super::super::roofs::Resource;
 use mem::Level;
 
@@ -34,7 +34,9 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Combine the values of a warp (shuffles, __reduce_add_sync) or of a CTA (shared memory) before one atomic.",
         at,
         cycles,
-        relieved: &[Resource::Level(Level::L1), Resource::Level(Level::L2), Resource::Level(Level::Dram)],
-        kept: 1.0 - repeats / transactions,
+        relieved: keeping(
+            1.0 - repeats / transactions,
+            &[Resource::Level(Level::L1), Resource::Level(Level::L2), Resource::Level(Level::Dram)],
+        ),
     })
 }

@@ -1,7 +1,7 @@
 //! Lanes of an access to shared memory that ask one bank for different words.
 
 use super::super::facts::{Facts, lanes, named};
-use super::super::found::Found;
+use super::super::found::{Found, keeping};
 use super::super::roofs::Resource;
 
 pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
@@ -35,7 +35,6 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy,
         at,
         cycles: excess / facts.active_sms(),
-        relieved: &[Resource::Shared],
-        kept: (total - excess) / total,
+        relieved: keeping((total - excess) / total, &[Resource::Shared]),
     })
 }

@@ -25,7 +25,6 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Give warps equal work between barriers, use smaller CTAs so that others run meanwhile, or __syncwarp where a warp suffices.",
         at,
         cycles: waited,
-        relieved: &[],
-        kept: 0.0,
+        relieved: Vec::new(),
     })
 }

@@ -31,7 +31,6 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Give a thread independent work (unroll, several sums), or an SM more warps.",
         at,
         cycles: waited,
-        relieved: &[],
-        kept: 0.0,
+        relieved: Vec::new(),
     })
 }

@@ -1,7 +1,7 @@
 //! Lanes that do nothing because of branches and guards.
 
 use super::super::facts::{Facts, lanes, named};
-use super::super::found::Found;
+use super::super::found::{Found, keeping};
 use super::super::roofs::Resource;
 use crate::profile::InstructionProfile;
 use config::Unit;
@@ -32,14 +32,16 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Let whole warps take the same path: number the threads so that those with work are neighbours.",
         at,
         cycles: facts.cycles * (1.0 - used / 100.0),
-        relieved: &[
-            Resource::Issue,
-            Resource::Unit(Unit::Sp),
-            Resource::Unit(Unit::Int),
-            Resource::Unit(Unit::Sfu),
-            Resource::Unit(Unit::Dp),
-            Resource::MemoryPipe,
-        ],
-        kept: used / 100.0,
+        relieved: keeping(
+            used / 100.0,
+            &[
+                Resource::Issue,
+                Resource::Unit(Unit::Sp),
+                Resource::Unit(Unit::Int),
+                Resource::Unit(Unit::Sfu),
+                Resource::Unit(Unit::Dp),
+                Resource::MemoryPipe,
+            ],
+        ),
     })
 }

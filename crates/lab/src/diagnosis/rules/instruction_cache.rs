@@ -25,7 +25,6 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Unroll less and inline less, so that loops fit the cache.",
         at,
         cycles: waited,
-        relieved: &[],
-        kept: 0.0,
+        relieved: Vec::new(),
     })
 }

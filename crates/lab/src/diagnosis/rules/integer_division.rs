@@ -1,7 +1,7 @@
 //! Integer divisions and remainders by values that the compiler does not know.
 
 use super::super::facts::{Facts, line_of, named};
-use super::super::found::Found;
+use super::super::found::{Found, keeping};
 use super::super::roofs::Resource;
 use crate::profile::InstructionProfile;
 use config::Unit;
@@ -39,8 +39,10 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Divide by constants or powers of two (shifts and masks), or count in steps in place of dividing.",
         at: Some(first),
         cycles,
-        relieved: &[Resource::Issue, Resource::Unit(Unit::Int), Resource::Unit(Unit::Sp), Resource::Unit(Unit::Sfu)],
-        kept: 0.0,
+        relieved: keeping(
+            0.0,
+            &[Resource::Issue, Resource::Unit(Unit::Int), Resource::Unit(Unit::Sp), Resource::Unit(Unit::Sfu)],
+        ),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Registers that are spilled, and arrays in local memory.
 
 use super::super::facts::{Facts, named};
-use super::super::found::Found;
+use super::super::found::{Found, keeping};
 use super::super::roofs::Resource;
 use mem::Level;
 
@@ -29,13 +29,15 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Allow more registers (-maxrregcount, __launch_bounds__), or index arrays with constants so that they stay in registers.",
         at,
         cycles,
-        relieved: &[
-            Resource::Issue,
-            Resource::MemoryPipe,
-            Resource::Level(Level::L1),
-            Resource::Level(Level::L2),
-            Resource::Level(Level::Dram),
-        ],
-        kept: 0.0,
+        relieved: keeping(
+            0.0,
+            &[
+                Resource::Issue,
+                Resource::MemoryPipe,
+                Resource::Level(Level::L1),
+                Resource::Level(Level::L2),
+                Resource::Level(Level::Dram),
+            ],
+        ),
     })
 }

@@ -35,7 +35,6 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy,
         at: None,
         cycles: waited.min(facts.cycles * (1.0 - share)),
-        relieved: &[],
-        kept: 0.0,
+        relieved: Vec::new(),
     })
 }

@@ -65,7 +65,6 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Change the distance between addresses that are accessed at the same time: pad the rows, or give CTAs another order.",
         at,
         cycles: facts.cycles * busiest.excess(),
-        relieved: &[],
-        kept: 1.0,
+        relieved: Vec::new(),
     })
 }

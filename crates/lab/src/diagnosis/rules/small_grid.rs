@@ -2,7 +2,7 @@
 
 use super::super::cause::Cause;
 use super::super::facts::Facts;
-use super::super::found::{Found, bounded};
+use super::super::found::{Found, with_gain};
 use kit::text::counted;
 
 /// Name of the rule.
@@ -36,8 +36,7 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Divide the work into more CTAs, or run independent kernels in other streams beside it.",
         at: None,
         cycles: facts.empty_cycles,
-        relieved: &[],
-        kept: 0.0,
+        relieved: Vec::new(),
     })
 }
 
@@ -56,7 +55,7 @@ pub fn of_several(kernels: &[Facts<'_>], causes: &[Cause]) -> Option<Cause> {
         let ctas = mean(sum(|facts| facts.cycles * facts.mean_ctas));
         let sentence = sentence(kernels[0], ctas, mean(sum(|facts| facts.cycles * places(facts))));
         Cause {
-            sentence: bounded(&names.join(", "), &sentence, WITHOUT, times_faster),
+            sentence: with_gain(&names.join(", "), &sentence, &format!("without {WITHOUT}"), (times_faster, true)),
             kernel: String::new(),
             saved_cycles,
             times_faster,

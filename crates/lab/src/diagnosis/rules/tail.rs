@@ -24,7 +24,6 @@ pub fn find<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
         remedy: "Make the number of CTAs a multiple of the places, or CTAs smaller, or let a fixed number of CTAs loop over the work.",
         at: None,
         cycles: facts.shape_cycles * (1.0 - filled),
-        relieved: &[],
-        kept: 0.0,
+        relieved: Vec::new(),
     })
 }

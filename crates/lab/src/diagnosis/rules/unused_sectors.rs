@@ -2,12 +2,11 @@
 
 use super::super::facts::{Facts, named};
 use super::super::found::Found;
-use super::super::roofs::Resource;
+use super::super::roofs::{Resource, level_peak};
 use crate::profile::InstructionProfile;
 use mem::Level;
+use mem::coalesce::SECTOR_BYTES;
 use sass::meaning::opcode_of;
-
-const LEVELS: &[Resource] = &[Resource::Level(Level::L1), Resource::Level(Level::L2), Resource::Level(Level::Dram)];
 
 pub fn of_loads<'a>(facts: &Facts<'a>) -> Option<Found<'a>> {
     find(facts, "sm.excess_load_sectors", "LD", "load", "loads")
@@ -41,18 +40,27 @@ fn find<'a>(facts: &Facts<'a>, name: &str, opcode: &str, kind: &str, kinds: &str
         }
         None => format!("{:.0} % of all sectors are moved by {kinds} that do not need them", 100.0 * excess / moved),
     };
-    // At worst each is a cycle of L1 and one of the SM's port, and its share of the levels beyond; and the time is all
-    // of sectors.
+    let needed = moved - facts.number("sm.excess_load_sectors") - facts.number("sm.excess_store_sectors");
+    // The share of a level's traffic that is beyond all that accesses need: a nearer level may absorb the rest.
+    let beyond = |level| {
+        let bytes = level_peak(level, &facts.stats, facts.gpu).map_or(0.0, |peak| peak.bytes);
+        let [needed, excess] = [needed.max(0.0), excess].map(|sectors| sectors * f64::from(SECTOR_BYTES));
+        if bytes > needed { (bytes - needed).min(excess) / bytes } else { 0.0 }
+    };
     let share = (excess / moved).min(1.0);
-    let of_level = |level: Level| facts.share(Resource::Level(level)) * facts.cycles * share;
-    let of_sectors = 2.0 * excess / facts.active_sms() + of_level(Level::L2) + of_level(Level::Dram);
+    let shares = [(Level::L1, share), (Level::L2, beyond(Level::L2)), (Level::Dram, beyond(Level::Dram))];
+    // At worst each keeps an access in the memory unit for a cycle, if that waited. Those that go beyond L1 take a cycle
+    // of the SM's port and their share of the levels that they reach.
+    let held = excess.min(share * facts.number("sm.memory_stall_cycles"));
+    let sent = shares[1].1 * facts.number("partition.parts");
+    let of_levels = shares[1..].iter().map(|&(level, share)| facts.share(Resource::Level(level)) * share);
+    let of_sectors = (held + sent) / facts.active_sms() + facts.cycles * of_levels.sum::<f64>();
     Some(Found {
         sentence,
         without: "them",
         remedy: "Let neighbouring lanes access neighbouring addresses: change the layout, or go by way of shared memory.",
         at,
         cycles: of_sectors.min(facts.cycles * share),
-        relieved: LEVELS,
-        kept: 1.0 - share,
+        relieved: shares.map(|(level, share)| (Resource::Level(level), 1.0 - share)).to_vec(),
     })
 }
