@@ -25,7 +25,12 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ("DSETP", "FSEL", PREDICATE_OF_DOUBLES),
     ("DSETP", "SEL", PREDICATE_OF_DOUBLES),
     ("D", "MUFU", "special functions read double precision after 6 cycles, before its own operations do"),
-    ("D", "ST", "stores read double precision after 7 cycles, before its own operations do"),
+    ("DSETP", "DSETP", PREDICATE_OF_DOUBLES),
+    ("DSETP", "ISETP", PREDICATE_OF_DOUBLES),
+    ("DSETP", "PLOP3", PREDICATE_OF_DOUBLES),
+    ("D", "ST", DOUBLES),
+    ("D", "RED", DOUBLES),
+    ("D", "SHFL", DOUBLES),
     ("", "WARPSYNC", "the mask is read like a decoupled instruction's operand"),
     ("HMMA.1688", "", SMALL_PRODUCTS),
     ("IMMA.8816", "", SMALL_PRODUCTS),
@@ -49,7 +54,9 @@ const DECOUPLED: &str =
 const VOTE: &str = "predicate logic and selections read the uniform predicate of a vote after a cycle";
 const HALVES: &str =
     "since sm_80 packed halves read those before them after 4 or 5 cycles, for which there is one number";
-const PREDICATE_OF_DOUBLES: &str = "a selection reads a predicate of double precision after 6 cycles";
+const PREDICATE_OF_DOUBLES: &str =
+    "selections and predicates that depend on a predicate of double precision read it after 6 to 9 cycles";
+const DOUBLES: &str = "stores and shuffles read double precision after 7 cycles, before its own operations do";
 const BARRIER: &str = "a barrier reads what its reductions would, whether or not it has one";
 
 /// The same of reads that no counter of the writer's results keeps.
