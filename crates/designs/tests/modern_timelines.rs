@@ -117,7 +117,7 @@ fn listing_3() {
     insta::assert_snapshot!(waited(address()).draw(), @r"
     from 0             |         |         |         |         |         |
     w0  move r40, r16  FDI.CE.W
-    w0  ld.global r44   FD....I..........CE....................................W
+    w0  ld.global r44   FD....I..........CE...................................W
     w0  exit             FD....I.CEW
     ");
 }

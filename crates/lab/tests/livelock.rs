@@ -107,7 +107,7 @@ fn a_lock_that_is_never_given_back() {
     let [timed, untimed] = livelock(body, 2, 64, &["… and so do"]);
     assert!(timed.contains("4 warps repeat themselves") && !timed.contains("hint"), "{timed}");
     // The second CTA never begins.
-    assert!(untimed.contains("2 warps repeat themselves") && untimed.contains("--time"), "{untimed}");
+    assert!(untimed.contains("2 warps repeat themselves") && untimed.contains("option time"), "{untimed}");
 }
 
 #[test]

@@ -231,7 +231,7 @@ fn ptx_of_a_newer_target_is_refused() {
     // No compiler of today makes PTX that an sm_20 would take.
     assert!(load_for("sm_70", Some(20), false).is_ok() && load_for("sm_90", None, false).is_ok());
     // GPUs that do not exist here are not named.
-    let rest = "compile it for compute_90, or allow any architecture (--any-architecture)";
+    let rest = "compile it for compute_90, or allow any architecture (option any_architecture)";
     for (target, gpu, who) in [
         ("sm_100", Some(90), "an sm_90 does not run"),
         ("sm_100a", Some(90), "an sm_90 does not run"),
