@@ -62,9 +62,9 @@ class Compiled:
     names: dict[str, str]
 
 
-def is_code(source: object) -> bool:
+def is_code(text: str) -> bool:
     """Whether it is a text of code, not a path."""
-    return isinstance(source, str) and any(sign in source for sign in "\n{")
+    return any(sign in text for sign in "\n{")
 
 
 def cuda(
@@ -92,7 +92,7 @@ def cuda(
 
     Kernels are found by their names in the source, if only one kernel has the name.
     """
-    if is_code(source):
+    if isinstance(source, str) and is_code(source):
         return Cuda(source, tuple(options), tuple(names))
     path = os.fspath(source)
     try:
