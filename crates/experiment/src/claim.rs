@@ -58,6 +58,21 @@ fn speedup() -> String {
     "speedup".into()
 }
 
+/// The plot of a correlation: a figure of each row over a statistic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correlation<'a> {
+    /// The claim in words.
+    pub title: &'a str,
+    /// Number of the part, from 1.
+    pub part: usize,
+    /// Label of the column.
+    pub column: &'a str,
+    /// The figure, a ratio.
+    pub figure: &'a str,
+    /// The statistic.
+    pub with: &'a str,
+}
+
 /// Reduction of the figures of all rows to one value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -195,6 +210,13 @@ impl Claim {
     /// Number of the part, label of the column, and row that show it; `None` for a cost.
     pub fn place(&self) -> Option<(usize, &str, Option<&str>)> {
         self.cost.is_none().then_some((self.part, &self.column, self.row.as_deref()))
+    }
+
+    /// Its plot, if it claims a correlation.
+    pub fn correlation(&self) -> Option<Correlation<'_>> {
+        let (part, column, _) = self.place()?;
+        let with = self.with.as_deref()?;
+        Some(Correlation { title: &self.claim, part, column, figure: &self.figure, with })
     }
 
     /// The value without an effect; areas, powers and shares have no such value.

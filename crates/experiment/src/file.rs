@@ -22,7 +22,7 @@
 //! these as the value; what takes `KEY=VALUE` may have a table. Any value may be a table by size
 //! (`{ small = …, medium = …, large = … }`). `docs/experiments.md` describes it for users.
 
-use crate::claim::{Claim, Judged};
+use crate::claim::{Claim, Correlation, Judged};
 use request::comparison::{Comparison, ratio};
 use request::option::{OptionRow, Shape, Way};
 use request::options::{ROWS, Texts, row};
@@ -63,41 +63,6 @@ pub struct Experiment {
     /// Claims of the paper.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
-    /// The claims of correlations, for their plots.
-    #[serde(skip)]
-    correlations: Vec<Correlation>,
-}
-
-/// What the plot of a claim of a correlation shows: a figure of each row over a statistic.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Correlation {
-    /// Number of the claim, from 1.
-    pub number: usize,
-    /// The claim in words.
-    pub title: String,
-    /// Number of the part, from 1.
-    pub part: usize,
-    /// Label of the column.
-    pub column: String,
-    /// The figure, a ratio.
-    pub figure: String,
-    /// The statistic.
-    pub with: String,
-}
-
-impl Correlation {
-    /// The correlations among `claims`, which the file with this text has.
-    fn all(text: &str, claims: &[Claim]) -> Vec<Self> {
-        let file: Table = toml::from_str(text).unwrap_or_default();
-        let tables = file.get("claim").and_then(Value::as_array);
-        let of = |(at, (claim, table)): (usize, (&Claim, &Value))| {
-            let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
-            let (part, column, _) = claim.place()?;
-            let (title, figure) = (text("claim")?, text("figure").unwrap_or_else(|| "speedup".into()));
-            Some(Self { number: at + 1, title, part, column: column.to_owned(), figure, with: text("with")? })
-        };
-        claims.iter().zip(tables.into_iter().flatten()).enumerate().filter_map(of).collect()
-    }
 }
 
 /// Name and text of each bundled experiment.
@@ -241,7 +206,6 @@ impl Experiment {
             return Err(BadRequest::new("it has no part: `[[part]]` begins one (`warpwright docs experiments`)"));
         }
         experiment.claims.iter().try_for_each(|claim| claim.check(experiment.parts.len()))?;
-        experiment.correlations = Correlation::all(text, &experiment.claims);
         Ok(experiment)
     }
 
@@ -255,9 +219,9 @@ impl Experiment {
         self.claims.iter().map(|claim| claim.judged(comparisons)).collect()
     }
 
-    /// The claims of correlations, for their plots.
-    pub fn correlations(&self) -> &[Correlation] {
-        &self.correlations
+    /// The claims of correlations with their numbers, from 1.
+    pub fn correlations(&self) -> impl Iterator<Item = (usize, Correlation<'_>)> {
+        (1..).zip(&self.claims).filter_map(|(number, claim)| Some((number, claim.correlation()?)))
     }
 
     /// Areas of cores that it shows: arguments of `warpwright list`.

@@ -1,7 +1,7 @@
 //! Bars in groups as a picture, in the form of the papers' figures: a group for each workload, a bar for each design,
 //! error bars where runs were repeated, and a mark where a paper has a value.
 
-use crate::drawing::{self, Drawing, HEIGHT, axis, colour, keys, tick, visible};
+use crate::drawing::{self, Drawing, HEIGHT, axis, colour, draw_key, keys, tick, visible};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -133,12 +133,7 @@ fn draw<Backend: DrawingBackend>(
         area.draw_text(&short(name), &style, (x, bottom))?;
     }
     if bars.series.len() > 1 {
-        let mut labels = chart.configure_series_labels();
-        labels
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.8))
-            .border_style(BLACK.mix(0.3))
-            .draw()?;
+        draw_key(&mut chart)?;
     }
     area.present()
 }

@@ -1,6 +1,6 @@
 //! Figures over an axis of numbers as a picture: lines over a setting that varies, or points of one figure over another.
 
-use crate::drawing::{self, Drawing, HEIGHT, axis, colour, keys, tick, visible};
+use crate::drawing::{self, Drawing, HEIGHT, axis, colour, draw_key, keys, tick, visible};
 use plotters::prelude::*;
 
 /// A value at a place of the axis.
@@ -127,12 +127,7 @@ impl Drawing for Curves {
         }
         self.name_places(&area, |x| chart.plotting_area().map_coordinate(&(x, 0.0)).0)?;
         if self.curves.len() > 1 {
-            let mut labels = chart.configure_series_labels();
-            labels
-                .position(SeriesLabelPosition::UpperLeft)
-                .background_style(WHITE.mix(0.8))
-                .border_style(BLACK.mix(0.3))
-                .draw()?;
+            draw_key(&mut chart)?;
         }
         area.present()
     }

@@ -2,6 +2,7 @@
 
 use crate::number;
 use crate::raster::Picture;
+use plotters::coord::CoordTranslate;
 use plotters::prelude::*;
 
 /// A picture of plotters, of any size.
@@ -46,6 +47,14 @@ pub(crate) fn axis(values: impl Iterator<Item = f64>, series: usize) -> std::ops
     let (low, high) = values.filter(|v| v.is_finite()).fold((0.0_f64, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
     let length = if high > low { high - low } else { 1.0 };
     low..low + length * 1.1 * (1.0 + f64::from(keys(series)) / f64::from(HEIGHT - AROUND))
+}
+
+/// Draws the key of the series of `chart` into its upper left corner.
+pub(crate) fn draw_key<'a, Backend: DrawingBackend + 'a, Coordinates: CoordTranslate>(
+    chart: &mut ChartContext<'a, Backend, Coordinates>,
+) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
+    let mut key = chart.configure_series_labels();
+    key.position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.8)).border_style(BLACK.mix(0.3)).draw()
 }
 
 /// A value at an axis, in few characters.

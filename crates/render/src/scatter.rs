@@ -1,21 +1,13 @@
 //! Pairs of measured and simulated cycles as a scatter plot over logarithmic axes, as text and as a picture.
 
+use crate::drawing::{colour, draw_key};
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (760, 700);
 /// Columns and lines of the plot in text.
 const COLUMNS: usize = 64;
 const LINES: usize = 24;
-/// Colours of the groups, in turn.
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(78, 121, 167),
-    RGBColor(242, 142, 43),
-    RGBColor(89, 161, 79),
-    RGBColor(225, 87, 89),
-    RGBColor(176, 122, 161),
-    RGBColor(118, 183, 178),
-    RGBColor(120, 120, 120),
-];
+const BAND: RGBColor = RGBColor(120, 120, 120);
 
 /// Points of one name.
 #[derive(Clone, Debug)]
@@ -107,25 +99,20 @@ fn draw(
         .y_label_formatter(&power)
         .light_line_style(WHITE)
         .draw()?;
-    for (factor, colour) in
-        [(1.0, BLACK), (1.0 + band_percent / 100.0, COLOURS[6]), (1.0 - band_percent / 100.0, COLOURS[6])]
-    {
+    let band = band_percent / 100.0;
+    for (factor, colour) in [(1.0, BLACK), (1.0 + band, BAND), (1.0 - band, BAND)] {
         let (from, to) = (low.max(low / factor), high.min(high / factor));
         let line = PathElement::new(vec![(from, from * factor), (to, to * factor)], colour.mix(0.6));
         chart.draw_series(std::iter::once(line))?;
     }
-    for (group, &colour) in groups.iter().zip(COLOURS.iter().cycle()).filter(|(group, _)| !group.points.is_empty()) {
+    for (at, group) in groups.iter().enumerate().filter(|(_, group)| !group.points.is_empty()) {
+        let colour = colour(at, groups.len());
         chart
             .draw_series(group.points.iter().map(|&point| Circle::new(point, 4, colour.filled())))?
             .label(&group.name)
             .legend(move |(x, y)| Circle::new((x + 7, y), 4, colour.filled()));
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
+    draw_key(&mut chart)?;
     area.present()
 }
 

@@ -74,9 +74,7 @@ impl Axis {
         let named = self.value.strip_prefix(self.short_name()).and_then(|rest| rest.strip_prefix(['=', ' ']));
         named.unwrap_or(&self.value)
     }
-}
 
-impl Axis {
     /// Names and values of the parameters of a core or a scheduler.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_design = ["core", "scheduler"].contains(&self.name.as_str());

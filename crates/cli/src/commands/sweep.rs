@@ -248,11 +248,11 @@ fn of_experiment(
     };
     let plans = all.iter().enumerate().map(plan).collect::<Result<Vec<_>, Failure>>()?;
     let folder_of_results = made_folder(options)?;
-    let correlations = experiment.correlations();
+    let correlations: Vec<_> = experiment.correlations().collect();
     for (at, ((plan, part), shows)) in plans.iter().zip(&all).zip(&shows).enumerate() {
         let drawn = plots::check(part.plot, &shows.show, &plan.sweep.columns);
         drawn.map_err(|why| Failure::bad_input(format!("part {}: {why}", at % named + 1)))?;
-        let claims = correlations.iter().map(|claim| of_claim(claim.number));
+        let claims = correlations.iter().map(|(number, _)| of_claim(*number));
         compare::check_files(options, plan, &in_folder(options, (1..=plans.len()).map(of_part).chain(claims)))?;
     }
     let Some(comparisons) = made(&plans, asked)? else { return Ok((ended(), Vec::new())) };
@@ -297,8 +297,9 @@ fn of_experiment(
     let of_parts = of_parts.filter_map(|(at, ((comparison, shows), part))| {
         Some((of_part(at + 1), plots::of_comparison(comparison, &shows.show, part.plot)?))
     });
-    let of_claims =
-        correlations.iter().filter_map(|claim| Some((of_claim(claim.number), plots::of_correlation(papers, claim)?)));
+    let of_claims = correlations
+        .iter()
+        .filter_map(|(number, claim)| Some((of_claim(*number), plots::of_correlation(papers, *claim)?)));
     let pictures: Vec<_> = of_parts.chain(of_claims).collect();
     write_folder(options, &text, &document, rows, page, &pictures)?;
     folder_of_results.keep();

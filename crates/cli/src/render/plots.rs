@@ -3,7 +3,8 @@
 use super::comparison::{Shown, heading};
 use ::render::bars::{self, Bar, Bars};
 use ::render::curves::{self, Curve, Curves, Point};
-use experiment::file::{Correlation, PlotKind};
+use experiment::claim::Correlation;
+use experiment::file::PlotKind;
 use request::chance::Spread;
 use request::comparison::{self, Axis, Column, Comparison, geometric_mean};
 use std::collections::BTreeSet;
@@ -69,21 +70,21 @@ pub fn of_comparison(of: &Comparison, show: &[Shown], kind: Option<PlotKind>) ->
 }
 
 /// The rows of a claim of a correlation: the claim's figure over the statistic. `None` without two rows that have both.
-pub fn of_correlation(parts: &[Comparison], claim: &Correlation) -> Option<Plot> {
+pub fn of_correlation(parts: &[Comparison], claim: Correlation<'_>) -> Option<Plot> {
     let of = parts.get(claim.part.checked_sub(1)?)?;
     let column = of.columns.iter().position(|column| column.label == claim.column)?;
-    let figure = comparison::ratio(&claim.figure)?;
+    let figure = comparison::ratio(claim.figure)?;
     let point = |row: usize| {
         let spread = of.spread(figure, row, column);
         let y = spread.map(|spread| spread.mean).or(figure(of, row, column))?;
-        Some(Point { x: of.statistic(&claim.with, row, column)?, y, half: spread.map(|s| s.half), published: None })
+        Some(Point { x: of.statistic(claim.with, row, column)?, y, half: spread.map(|s| s.half), published: None })
     };
     let points: Vec<Point> = (0..of.workloads.len()).filter_map(point).collect();
-    let unit = unit_of(of, &claim.with);
-    let curve = Curve { name: claim.column.clone(), points };
+    let unit = unit_of(of, claim.with);
+    let curve = Curve { name: claim.column.to_owned(), points };
     (curve.points.len() > 1).then(|| {
         Plot::Curves(Curves {
-            title: claim.title.clone(),
+            title: claim.title.to_owned(),
             axes: [format!("{}{unit}", claim.with), format!("{} over {}", claim.figure, of.baseline(column).label)],
             neutral: Some(1.0),
             curves: vec![curve],

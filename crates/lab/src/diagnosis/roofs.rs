@@ -7,29 +7,16 @@ use mem::Level;
 use mem::coalesce::{Granularity, SECTOR_BYTES};
 use workloads::Form;
 
+/// What the share of a kind of units is.
+const OF_UNITS: &str = "Initiation intervals of the instructions that issued, of the units' cycles.";
+
 /// Resources with the words for their roofs in sentences and tables, and the share that is in use.
 pub const ROOFS: [(Resource, &str, &str); 12] = [
     (Resource::Issue, "issue slots", "Slots that issued an instruction, of all."),
-    (
-        Resource::Unit(Unit::Sp),
-        "FP32 units",
-        "Initiation intervals of the instructions that issued, of the units' cycles.",
-    ),
-    (
-        Resource::Unit(Unit::Int),
-        "integer units",
-        "Initiation intervals of the instructions that issued, of the units' cycles.",
-    ),
-    (
-        Resource::Unit(Unit::Dp),
-        "FP64 units",
-        "Initiation intervals of the instructions that issued, of the units' cycles.",
-    ),
-    (
-        Resource::Unit(Unit::Sfu),
-        "special function units",
-        "Initiation intervals of the instructions that issued, of the units' cycles.",
-    ),
+    (Resource::Unit(Unit::Sp), "FP32 units", OF_UNITS),
+    (Resource::Unit(Unit::Int), "integer units", OF_UNITS),
+    (Resource::Unit(Unit::Dp), "FP64 units", OF_UNITS),
+    (Resource::Unit(Unit::Sfu), "special function units", OF_UNITS),
     (
         Resource::Unit(Unit::Tensor),
         "tensor cores",

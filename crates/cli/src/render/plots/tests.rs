@@ -150,18 +150,12 @@ fn a_scatter_is_the_first_figure_over_the_second() {
 
 #[test]
 fn a_claimed_correlation_is_drawn() {
-    let of = |column: &str| Correlation {
-        number: 1,
-        title: "they correlate".into(),
-        part: 1,
-        column: column.into(),
-        figure: "speedup".into(),
-        with: summary::OCCUPANCY.into(),
-    };
-    let drawn = curves(of_correlation(&[of_names()], &of("lrr")).unwrap());
+    let of =
+        |column| Correlation { title: "they correlate", part: 1, column, figure: "speedup", with: summary::OCCUPANCY };
+    let drawn = curves(of_correlation(&[of_names()], of("lrr")).unwrap());
     assert_eq!((drawn.curves[0].points.len(), &*drawn.title), (2, "they correlate"));
     assert_eq!(drawn.axes, [format!("{} (%)", summary::OCCUPANCY), "speedup over gto".into()]);
-    assert_eq!(of_correlation(&[of_names()], &of("srr")), None);
+    assert_eq!(of_correlation(&[of_names()], of("srr")), None);
 }
 
 #[test]
