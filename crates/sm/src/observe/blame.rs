@@ -2,7 +2,8 @@
 //!
 //! - The memory pipe is held by the access that entered it last, until the next one enters.
 //! - A unit is held by the instruction that entered it last, of those that issued in the same slot. The unit is the one
-//!   of the oldest instruction that has not entered its own: it also keeps instructions for other units from issue.
+//!   for which the oldest instruction with operands waits: it also keeps instructions for other units from issue. Without
+//!   such an instruction it is the one of the oldest that has not entered its own.
 //! - Operand collectors are held by the oldest instruction in them, of those that issued in the same slot.
 //! - Warps wait at a barrier for its last warp. Their slots belong to the instruction that this warp waited for longest
 //!   between two of its issues since the last barrier: the one that completed last before it continued, the holder of the
@@ -38,6 +39,14 @@ struct Progress {
     longest: Option<(Cycle, Place)>,
 }
 
+/// An instruction that has not entered its unit.
+#[derive(Clone, Copy, Debug)]
+struct Entering {
+    id: InstId,
+    pipe: Pipe,
+    has_operands: bool,
+}
+
 /// Slots in which a warp has waited for asynchronous work that is not complete, by reason.
 type Waited = [u64; ASYNCHRONOUS.len()];
 
@@ -48,7 +57,7 @@ pub(super) struct Blame {
     /// By issue slot: the instruction that entered each unit last.
     units: Box<[Vec<(Pipe, Place)>]>,
     /// By issue slot, oldest first: instructions that have not entered their units. Accesses to memory have a pipe.
-    entering: Box<[Vec<(InstId, Pipe)>]>,
+    entering: Box<[Vec<Entering>]>,
     /// By issue slot, oldest first.
     collecting: Box<[Vec<(InstId, Place)>]>,
     warps: Box<[Progress]>,
@@ -81,7 +90,9 @@ impl Blame {
     /// The instruction from `slot` that holds the unit for which others from it wait, if they wait for one, or else the unit
     /// of `own`.
     pub(super) fn unit(&self, slot: usize, own: Pipe) -> Option<Place> {
-        let pipe = self.entering[slot].first().map_or(own, |&(_, pipe)| pipe);
+        let entering = &self.entering[slot];
+        let first = entering.iter().find(|inst| inst.has_operands).or(entering.first());
+        let pipe = first.map_or(own, |inst| inst.pipe);
         self.units[slot].iter().find(|(of, _)| *of == pipe).map(|&(_, place)| place)
     }
 
@@ -98,13 +109,13 @@ impl Blame {
     /// Instruction `id` issues in `slot`, for the unit of `pipe`.
     pub(super) fn goes(&mut self, slot: usize, id: InstId, pipe: Pipe) {
         if pipe != Pipe::MEM {
-            self.entering[slot].push((id, pipe));
+            self.entering[slot].push(Entering { id, pipe, has_operands: false });
         }
     }
 
     /// Instruction `id`, which issued in `slot`, waits for no unit any more.
     pub(super) fn gone(&mut self, slot: usize, id: InstId) {
-        self.entering[slot].retain(|(of, _)| *of != id);
+        self.entering[slot].retain(|inst| inst.id != id);
     }
 
     /// Instruction `id`, which issued in `slot`, enters the unit of `pipe`.
@@ -121,8 +132,10 @@ impl Blame {
         self.collecting[slot].push((id, place));
     }
 
-    /// An instruction that issued in `slot` leaves its collector.
+    /// An instruction that issued in `slot` has its operands, and leaves its collector.
     pub(super) fn collected(&mut self, slot: usize, id: InstId) {
+        let waits = self.entering[slot].iter_mut().find(|inst| inst.id == id);
+        waits.into_iter().for_each(|inst| inst.has_operands = true);
         self.collecting[slot].retain(|(of, _)| *of != id);
     }
 
