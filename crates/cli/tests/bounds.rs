@@ -87,6 +87,30 @@ fn the_stack_of_recursion_is_that_of_the_launch_file_or_the_command_line() {
     assert!(error.contains("--stack-bytes") && error.contains("at most 524288, not 524289"), "{error}");
 }
 
+/// A run that a fault, a deadlock or the user ends has counted each issue slot of its cycles, and none beyond.
+#[test]
+fn slots_of_a_run_that_fails_are_those_of_its_cycles() {
+    let folder = TempDir::new().unwrap();
+    let body = ".reg .u32 %r<4>;\n.reg .pred %p;\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, 0;\nmore: add.u32 %r2, %r2, 1;\n\
+                setp.lt.u32 %p, %r2, %r1;\n@%p bra more;\n";
+    // CTAs come to their ends at different times.
+    let faulty = format!("{body}mov.u32 %r3, 6;\nld.shared.u32 %r3, [%r3];\nret;\n");
+    let stuck = format!("{body}setp.lt.u32 %p, %r1, 60;\n@%p bra last;\nbar.sync 1, 96;\nlast: ret;\n");
+    for (name, body) in [("outside the CTA", faulty), ("deadlock", stuck)] {
+        let kernel = format!("{HEADER}.visible .entry k() {{\n{body}}}\n");
+        fs::write(folder.path().join("k.ptx"), kernel).unwrap();
+        let launch = "module = \"k.ptx\"\n[[launch]]\nkernel = \"k\"\ngrid = 64\nblock = 64\nargs = []\n";
+        for core in ["modern", "inorder", "ghost"] {
+            let args = ["run", &written(&folder, "k.toml", launch), "--gpu", "rtx2060s", "--core", core, "--json"];
+            let ran = common::run(&args);
+            assert!(ran.status == 1 && ran.stderr.contains(name), "{core}: {}", ran.stderr);
+            let total = &common::json(&ran.stdout)["total"];
+            let count = |key: &str| total[key].as_u64().unwrap();
+            assert_eq!(count("slots.all"), count("cycles") * 34 * 4, "{name}, {core}");
+        }
+    }
+}
+
 /// A body without an instruction is one that returns at once, under every kind of design.
 #[test]
 fn a_kernel_without_instructions_ends() {

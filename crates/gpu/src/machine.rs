@@ -423,13 +423,29 @@ impl<C: Core> Control<C> {
         limit: Cycle,
         watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
     ) -> Result<(), MachineError> {
-        let ended = self.ended.len();
         // What has been done to them since the last run is not known.
         (0..floor.units.len()).for_each(|unit| _ = self.awake.insert(unit));
         if self.sample_every != NEVER {
             self.make_all(floor);
         }
         self.admit(floor, self.now);
+        let done = self.run_windows(floor, crew, limit, watch);
+        for mut unit in floor.each_unit() {
+            unit.cores.iter_mut().for_each(|core| core.settle(self.now));
+            unit.cores.iter().filter(|_| done.is_ok()).for_each(C::check);
+        }
+        done
+    }
+
+    /// Windows up to `limit` or to the end of a kernel.
+    fn run_windows(
+        &mut self,
+        floor: &Floor<'_, C>,
+        crew: &Crew<'_>,
+        limit: Cycle,
+        watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
+    ) -> Result<(), MachineError> {
+        let ended = self.ended.len();
         while !self.dispatcher.is_idle() && self.ended.len() == ended && self.now < limit {
             let next = self.next_event(floor);
             if next == NEVER {
@@ -452,10 +468,6 @@ impl<C: Core> Control<C> {
                     return Err(MachineError::Interrupted);
                 }
             }
-        }
-        for mut unit in floor.each_unit() {
-            unit.cores.iter_mut().for_each(|core| core.settle(self.now));
-            unit.cores.iter().for_each(C::check);
         }
         Ok(())
     }
@@ -502,9 +514,9 @@ impl<C: Core> Control<C> {
         crew.end_window();
         let fault = self.catch_up(floor);
         self.collect_samples(floor);
-        if let Some(fault) = fault {
-            // Effects before the fault are visible.
-            self.exchange(floor, self.now)?;
+        if let Some((cycle, fault)) = fault {
+            // Effects before the fault are visible. Other cores have done the whole window.
+            self.exchange(floor, cycle + 1)?;
             return Err(fault);
         }
         let with_ends = self.exchange(floor, NEVER)?;

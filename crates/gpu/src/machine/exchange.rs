@@ -14,8 +14,8 @@ use std::collections::BinaryHeap;
 
 impl<C: Core> Control<C> {
     /// Cores without threads do what replies bring them, up to the present cycle. After a fault in the window they do not,
-    /// and it is returned: of several the earliest, by cycle and then by core. The present cycle is then the next one.
-    pub(super) fn catch_up(&mut self, floor: &Floor<'_, C>) -> Option<Box<Fault>> {
+    /// and it is returned with its cycle: of several the earliest, then by core.
+    pub(super) fn catch_up(&mut self, floor: &Floor<'_, C>) -> Option<(Cycle, Box<Fault>)> {
         let (mut faults, mut behind) = (Vec::new(), Vec::new());
         for (number, mut unit) in floor.units_in(&self.awake) {
             faults.extend(unit.fault.take());
@@ -25,8 +25,7 @@ impl<C: Core> Control<C> {
         }
         let first = faults.into_iter().min_by_key(|&(cycle, core, _)| (cycle, core));
         if let Some((cycle, _, fault)) = first {
-            self.now = cycle + 1;
-            return Some(fault);
+            return Some((cycle, fault));
         }
         behind.into_iter().for_each(|unit| floor.run_unit(unit, self.now, StopAt::End));
         None
