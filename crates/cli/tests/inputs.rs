@@ -301,6 +301,7 @@ fn settings_are_listed_as_they_are_set() {
     }
     let table = succeed(&["list", "settings", "sm.l1d.cache"]);
     assert!(table.contains("sm.l1d.cache.sets") && table.contains("sm.l1d.cache.ways"), "{table}");
+    assert_eq!(succeed(&["list", "settings", "l1d"]), succeed(&["list", "settings", "sm.l1d"]), "a part of keys");
     assert_eq!(succeed(&["list", "settings", "<cache>.ways", "sm_count", "--json"]).matches("\"key\"").count(), 2);
     refused(&["list", "settings", "sm.l1d.cache.wayz"], &["did you mean `sm.l1d.cache.ways`"]);
 }

@@ -176,6 +176,11 @@ fn facts_of_files_follow_their_schema() {
     {
         check("inspect", args);
     }
+    // With latencies of another generation.
+    let early = check("inspect", &["inspect", "nn", "--sm", "75", "--early-reads", "a6000"]);
+    assert_eq!(early["kernels"][0]["stalls_without_yield"], 0);
+    let reads = |kernel: &Value| kernel["early_reads"].as_array().is_some_and(|reads| !reads.is_empty());
+    assert!(early["kernels"].as_array().unwrap().iter().any(reads), "no early read to check");
 }
 
 #[test]

@@ -120,6 +120,10 @@ fn a_table_of_the_user_s_own_is_compared() {
     assert_eq!(row(&ampere, 0, "ours") - row(&ampere, 0, "kernels"), 1500.0);
     let text = succeed(&[&args[..], &["v100"]].concat());
     assert!(text.contains("elapsed_cycles_sm          8,000") && text.contains("Not compared: absent:"), "{text}");
+    std::fs::write(&table, "program,cycles,counter\nabsent,5,ncu\n").unwrap();
+    let nothing = run(&[&args[..], &["v100"]].concat());
+    assert!(nothing.stdout.starts_with("Not compared: absent: there is no such program"), "{}", nothing.stdout);
+    assert!(nothing.status == 1 && nothing.stderr.contains("no row of the table was compared"), "{}", nothing.stderr);
     std::fs::write(&table, "program,cycles,counter\nprogram,5,clock64\n").unwrap();
     let ran = run(&[&args[..], &["v100"]].concat());
     assert!(ran.status == 2 && ran.stderr.contains("line 2"), "{}", ran.stderr);

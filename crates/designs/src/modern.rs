@@ -141,8 +141,8 @@ kit::parameters! {
     }
 }
 
-/// Keys that only front ends (the first four), operand collectors and the constant cache of the whole SM read.
-pub(crate) const UNREAD_BY_SUB_CORES: [&str; 9] = [
+/// Keys that only front ends (the first four), operand collectors and the caches of the whole SM read.
+pub(crate) const UNREAD_BY_SUB_CORES: [&str; 10] = [
     "sm.frontend.fetches_per_cycle",
     "sm.frontend.instructions_per_fetch",
     "sm.frontend.buffer_entries",
@@ -152,6 +152,7 @@ pub(crate) const UNREAD_BY_SUB_CORES: [&str; 9] = [
     "sm.operands.out_ports",
     "sm.operands.reads_per_bank",
     "sm.constant_cache.",
+    "sm.perfect_instruction_and_constant_caches",
 ];
 
 /// Checks that an SM of `spec` has sub-cores as GPUs since Volta.

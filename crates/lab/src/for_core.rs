@@ -156,6 +156,18 @@ pub fn scheduler_of(core: &str) -> Option<&'static str> {
     for_core::<u64, _>(core, Own).ok().flatten()
 }
 
+/// Whether the control bits of machine code keep the dependences of a program on `core`, if it has them.
+pub(crate) fn trusts_control_bits(core: &str) -> bool {
+    struct Trusts;
+    impl ForCore for Trusts {
+        type Output = bool;
+        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> bool {
+            D::allowances(config).trusts_stall_counts
+        }
+    }
+    for_core::<u64, _>(core, Trusts).unwrap_or(false)
+}
+
 /// The keys of a GPU description, and tables, whose names end in a dot, that the core design does not read.
 pub fn unread_keys(core: &str) -> &'static [&'static str] {
     struct Unread;

@@ -3,7 +3,7 @@
 use crate::checkpoint::Keeper;
 use crate::diagnosis;
 use crate::engine::{Engine, LaunchCode, Step};
-use crate::for_core::unread_keys;
+use crate::for_core::{trusts_control_bits, unread_keys};
 use crate::listing::SourcePlace;
 use crate::memory_checks::{self, MemoryChecks};
 use crate::meter::Meter;
@@ -77,6 +77,8 @@ pub(crate) struct Simulation<'m> {
     setup: Setup,
     monitor: Box<dyn Monitor + 'm>,
     launches: Vec<Launched>,
+    /// A launch has had code without control bits.
+    has_unscheduled_code: bool,
     reports: Vec<KernelReport>,
     /// By name of the kernel.
     sums: BTreeMap<String, KernelSum>,
@@ -150,6 +152,7 @@ impl<'m> Simulation<'m> {
             setup: setup.clone(),
             monitor,
             launches: Vec::new(),
+            has_unscheduled_code: false,
             reports: Vec::new(),
             sums: BTreeMap::new(),
             ended: 0,
@@ -253,6 +256,7 @@ impl<'m> Simulation<'m> {
         if let Some((address, bytes)) = self.machine.take_copied_code() {
             self.copied_to_device(address, bytes);
         }
+        self.has_unscheduled_code |= program.insts().iter().all(|inst| inst.control_bits.is_none());
         self.launches.push(launched);
         Ok(id)
     }
@@ -494,6 +498,11 @@ impl<'m> Simulation<'m> {
         let is_unread = |key: &str| unread.iter().any(|of| *of == key || of.ends_with('.') && key.starts_with(of));
         let set = settings.iter().filter_map(|setting| setting.split_once('=')).map(|(key, _)| key.trim());
         remarks.extend(set.filter(|key| is_unread(key)).map(|key| format!("`{key}` has no effect on core `{core}`")));
+        if self.has_unscheduled_code && trusts_control_bits(core) {
+            remarks.push(format!(
+                "code without control bits, as PTX is: core `{core}` keeps its dependences by scoreboards"
+            ));
+        }
         if self.setup.audit && self.machine.findings().is_none() {
             remarks.push(format!("nothing to audit: core `{}` is not an SM and has no hazards", self.setup.core));
         }

@@ -296,7 +296,7 @@ pub(super) fn statistics_named(name: &str, every: &[StatInfo], in_words: bool) -
 }
 
 /// Settings by their names: as in the list, or as `--set` takes them (`sm.l1d.cache.ways` is
-/// `<cache>.ways` there); the name of a table gives all its keys.
+/// `<cache>.ways` there); the name of a table gives all its keys, and another part of keys each key with it.
 fn picked_settings(pick: &[String]) -> Result<Vec<Setting>, Failure> {
     let rows = || config::schema::KEYS.iter().map(|key| setting(key.path, key));
     if pick.is_empty() {
@@ -305,14 +305,14 @@ fn picked_settings(pick: &[String]) -> Result<Vec<Setting>, Failure> {
     let every: Vec<Setting> = config::schema::paths().map(|(path, key)| setting(&path, key)).collect();
     let mut found: Vec<Setting> = Vec::new();
     for name in pick {
-        let inside = format!("{name}.");
-        let is_meant = |s: &Setting| s.key == *name || s.key.starts_with(&inside);
-        let matching: Vec<Setting> = rows().filter(|s| s.key == *name).collect();
-        let matching =
-            if matching.is_empty() { every.iter().filter(|s| is_meant(s)).cloned().collect() } else { matching };
-        if matching.is_empty() {
-            return Err(Failure::bad_input(config::unknown_key(name)));
-        }
+        let (inside, part) = (format!("{name}."), format!(".{name}."));
+        let of = |is_meant: &dyn Fn(&str) -> bool| every.iter().filter(|s| is_meant(&s.key)).cloned().collect();
+        let listed: Vec<Setting> = rows().filter(|s| s.key == *name).collect();
+        let of_table = || of(&|key| key == name || key.starts_with(&inside));
+        let with_part = || of(&|key| format!(".{key}.").contains(&part));
+        let ways: [&dyn Fn() -> Vec<Setting>; 3] = [&|| listed.clone(), &of_table, &with_part];
+        let matching = ways.iter().map(|way| way()).find(|matching| !matching.is_empty());
+        let matching = matching.ok_or_else(|| Failure::bad_input(config::unknown_key(name)))?;
         for setting in matching {
             if found.iter().all(|known| known.key != setting.key) {
                 found.push(setting);

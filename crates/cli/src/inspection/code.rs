@@ -89,6 +89,9 @@ pub struct CodeKernel {
     /// Reads that come too early by a GPU's latencies, if it is checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_reads: Option<Vec<EarlyReadFinding>>,
+    /// Stall counts above 11 without a yield, if it is checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls_without_yield: Option<usize>,
     /// Its instructions, if they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Vec<CodeLine>>,
@@ -271,7 +274,7 @@ fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &mut Result<Loaded, String
     for line in &lines {
         *opcodes.entry(opcode(line.text.as_deref())).or_default() += 1;
     }
-    let (mut classes, mut early_reads) = (None, None);
+    let (mut classes, mut early_reads, mut stalls_without_yield) = (None, None, None);
     let (mut not_executable, mut hint) = (Vec::new(), None);
     match loaded {
         Err(text) => not_executable.push(Obstacle { address: None, message: text.clone() }),
@@ -280,6 +283,7 @@ fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &mut Result<Loaded, String
             if let Some(kernel) = loaded.module.kernels.iter().find(|k| k.name() == function.name) {
                 classes = Some(self::classes(kernel));
                 early_reads = shown.checker.map(|checker| checker.check(&kernel.program));
+                stalls_without_yield = shown.checker.map(|_| lab::stalls_without_yield(&kernel.program));
             } else if let Some(rejected) = loaded.rejected.iter().find(|r| r.name == function.name) {
                 (not_executable, hint) = obstacles(&rejected.error.text);
             }
@@ -311,6 +315,7 @@ fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &mut Result<Loaded, String
         not_executable,
         hint,
         early_reads,
+        stalls_without_yield,
         code: shown.code.then_some(lines),
     }
 }

@@ -115,6 +115,21 @@ fn ptx() -> Value {
     )
 }
 
+fn early_read() -> Value {
+    object(
+        "A read of a register that comes too early.",
+        [
+            ("writer", count("Index of the instruction that makes the value.", "")),
+            ("writer_text", text("Its text.")),
+            ("reader", count("Index of the instruction that reads it.", "")),
+            ("reader_text", text("Its text.")),
+            ("distance", count("From issue to issue by the stall counts.", "cycles")),
+            ("needed", nullable(count("The least distance by the latencies; null: nothing waits.", "cycles"))),
+            ("reason", nullable(text("Why the latency is not exact there, if that is known."))),
+        ],
+    )
+}
+
 fn code() -> Value {
     let bank = || {
         let bank =
@@ -170,6 +185,8 @@ fn code() -> Value {
             ("executable", flag("All its instructions can be executed.")),
             ("classes", nullable(mix("Instructions by operation class."))),
             ("not_executable", list("Instructions and features that cannot be executed.", &obstacle)),
+            ("early_reads?", list("Reads that come too early by a GPU's latencies.", &early_read())),
+            ("stalls_without_yield?", count("Stall counts above 11 without a yield.", "instructions")),
             ("code?", list("Its instructions.", &line)),
         ],
     );

@@ -116,7 +116,7 @@ pub fn run(args: &Args) -> Outcome {
             output::print(&measured::render(&document))?;
         }
         args.formats.give(&document, || &document.rows)?;
-        return Ok(Exit::Success);
+        return if document.rows.is_empty() { Err(Failure::failed(measured::NOTHING)) } else { Ok(Exit::Success) };
     }
     let again = programs.map(|programs| repeated(applications(), args, &programs)).transpose()?;
     let (file, rerun) =

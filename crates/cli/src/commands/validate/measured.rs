@@ -224,8 +224,23 @@ pub fn compare(file: &Path, gpu: &str, programs: &Programs) -> Result<MeasuredDo
     })
 }
 
+/// Why the comparison has failed if it has no row.
+pub const NOTHING: &str = "no row of the table was compared; the output has each reason";
+
 /// The comparison as text.
 pub fn render(document: &MeasuredDocument) -> String {
+    let mut text = if document.rows.is_empty() { String::new() } else { compared_rows(document) };
+    for NotCompared { program, arguments, kernel, reason } in &document.not_compared {
+        let name = [program, arguments, kernel].map(String::as_str).join(" ");
+        let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+        let before = if text.is_empty() { "" } else { "\n" };
+        text += &wrapped(&format!("Not compared: {name}: {reason}"), before, "  ");
+    }
+    text
+}
+
+/// The rows with ours beside them, and the agreement by suite.
+fn compared_rows(document: &MeasuredDocument) -> String {
     use Align::{Left, Name, Right};
     let heading = format!(
         "Measured cycles beside ours with {}, core {}, run as under the profiler of each counter. of kernels: without launches on both sides, of the cycles that the description has for one.",
@@ -263,11 +278,6 @@ pub fn render(document: &MeasuredDocument) -> String {
         agreement_table("as the profiler counts", &[], rows(|share| &share.ours)),
         agreement_table("without launches", &[], rows(|share| &share.ours_of_kernels))
     );
-    for NotCompared { program, arguments, kernel, reason } in &document.not_compared {
-        let name = [program, arguments, kernel].map(String::as_str).join(" ");
-        let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-        text += &wrapped(&format!("Not compared: {name}: {reason}"), "\n", "  ");
-    }
     text
 }
 

@@ -84,6 +84,9 @@ fn kernel(kernel: &CodeKernel) -> String {
         let _ = writeln!(out, "  reads that come too early: {}", found.len());
         found.iter().for_each(|early| out += &early_read(early));
     }
+    if let Some(stalls) = kernel.stalls_without_yield {
+        let _ = writeln!(out, "  stall counts above 11 without a yield: {stalls}");
+    }
     if let Some(code) = &kernel.code {
         let mut last = (None, None);
         for l in code {
