@@ -6,6 +6,7 @@ use crate::machine_code::{LaunchWord, MachineCode};
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
 use crate::operand::{reads, walks, writes};
+use crate::system_shared::SystemShared;
 use crate::tensor::MatrixOp;
 use isa::{Dim3, Pc, Program, RegId};
 use std::collections::HashMap;
@@ -207,8 +208,8 @@ pub struct Kernel {
     pub params: Vec<Param>,
     /// Statically allocated shared memory per CTA, in bytes.
     pub static_shared: u32,
-    /// Bytes of shared memory before it that the system uses and the kernel's addresses count.
-    pub reserved_shared: u32,
+    /// The part of a CTA's shared memory that is the system's.
+    pub system_shared: SystemShared,
     /// Shared variables: name, offset, size.
     pub shared_symbols: Vec<(String, u32, u32)>,
     /// Local memory per thread of the kernel itself without called functions, in bytes.

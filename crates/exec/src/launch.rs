@@ -3,7 +3,7 @@
 use crate::cluster::{ClusterPlace, MOST_CTAS};
 use crate::kernel::{Kernel, Param};
 use crate::lanes::Column;
-use crate::machine_code::{launch_bank, resolve, set_clusters, set_workspace};
+use crate::machine_code::{launch_bank, resolve, set_clusters, set_system_shared, set_workspace};
 use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
 use crate::op::Op;
 use isa::{Dim3, KernelId, LaunchShape};
@@ -163,7 +163,9 @@ impl Launch {
         check_shape(&kernel, grid, block, dynamic_shared)?;
         let mut params = pack(&kernel, args)?;
         if let Some(code) = &kernel.machine {
+            let shared = (kernel.system_shared, kernel.static_shared + dynamic_shared);
             params = launch_bank(code, kernel.local_bytes, [grid, block], dynamic_shared, &params);
+            set_system_shared(&mut params[..code.parameter_base as usize / 4], &code.system_shared_at, shared);
         }
         let constants = kernel.constants.clone();
         let has_lone_barriers = kernel.code.iter().any(|at| matches!(at.op, Op::ClusterBarrier(_)));
@@ -187,6 +189,11 @@ impl Launch {
             set_clusters(head, cluster, self.grid);
         }
         Ok(())
+    }
+
+    /// Shared memory of a CTA without the system's part, in bytes.
+    pub(crate) fn own_shared(&self) -> u32 {
+        self.kernel.static_shared + self.dynamic_shared
     }
 
     /// CTAs of a cluster in each dimension, if it is a launch in clusters.

@@ -48,6 +48,7 @@ mod state;
 pub mod steer;
 mod stream;
 mod surroundings;
+pub mod system_shared;
 pub mod tensor;
 pub mod tensor_copy;
 pub mod tensor_map;

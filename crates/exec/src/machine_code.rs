@@ -3,6 +3,7 @@
 use crate::lanes::Column;
 use crate::memory::{DeviceMemory, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::op::Op;
+use crate::system_shared::SystemShared;
 use isa::Dim3;
 use kit::WARP_LANES;
 
@@ -21,6 +22,8 @@ pub struct MachineCode {
     /// Offsets in constant bank 0 of the lower and the upper word of the address of the workspace of a
     /// cooperative launch.
     pub workspace_at: [u32; 2],
+    /// Offsets in constant bank 0 of words about the system's part of shared memory.
+    pub system_shared_at: SystemSharedAt,
     /// Constant bank 0 has the shape of clusters, as on sm_90 and later.
     pub has_clusters: bool,
     /// First instruction of each function to which memory holds a pointer: see [`POINTERS`].
@@ -32,6 +35,19 @@ pub struct MachineCode {
     pub columns: usize,
     /// Predicates of a warp: general and uniform ones, then predicates used only by sequences.
     pub predicates: usize,
+}
+
+/// Offsets in constant bank 0 of words about the system's part of shared memory: found in code that reads PTX's registers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemSharedAt {
+    /// Its bytes.
+    pub bytes: u32,
+    /// Its end.
+    pub end: u32,
+    /// Address of the scratch of cooperative groups.
+    pub groups: u32,
+    /// Bytes with the kernel's own memory; none before sm_90.
+    pub all: Option<u32>,
 }
 
 /// The first pointer to a function in memory; the next one is larger by the size of an instruction. Each
@@ -95,6 +111,20 @@ pub(crate) fn set_clusters(bank: &mut [u32], cluster: Option<Dim3>, grid: Dim3) 
     ];
     for (at, words) in rows {
         bank.iter_mut().skip(at / 4).zip(words).for_each(|(word, &value)| *word = value);
+    }
+}
+
+/// Writes to constant bank 0 the words about the system's part of shared memory beside `own` bytes.
+pub(crate) fn set_system_shared(bank: &mut [u32], at: &SystemSharedAt, (system, own): (SystemShared, u32)) {
+    let all = system.with(own);
+    let words = [
+        (Some(at.bytes), all - own),
+        (Some(at.end), system.range(own).end),
+        (Some(at.groups), system.groups(own)),
+        (at.all, all),
+    ];
+    for (at, value) in words.into_iter().filter_map(|(at, value)| Some((at?, value))) {
+        bank.iter_mut().skip(at as usize / 4).take(1).for_each(|word| *word = value);
     }
 }
 

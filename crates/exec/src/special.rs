@@ -43,6 +43,14 @@ pub enum Special {
     GlobalTimerHi,
     DynamicSmemSize,
     TotalSmemSize,
+    /// The same with the system's part, if the kernel asks for it.
+    AllocatedSmemSize,
+    /// Start of the system's part of shared memory: `%reserved_smem_offset_begin`, `%reserved_smem_offset_0`.
+    ReservedSmemBegin,
+    /// Its end: `%reserved_smem_offset_end`, `%reserved_smem_offset_cap`.
+    ReservedSmemEnd,
+    /// The scratch of cooperative groups in it: `%reserved_smem_offset_1`.
+    ReservedSmemGroups,
     /// Upper word of the address of the workspace of a cooperative launch: `%envreg1`.
     WorkspaceHi,
     /// Lower word of that address: `%envreg2`.
@@ -126,7 +134,9 @@ impl Special {
             "%dynamic_smem_size" => DynamicSmemSize,
             "%total_smem_size" => TotalSmemSize,
             "%aggr_smem_size" => TotalSmemSize,
-            "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => Zero,
+            "%reserved_smem_offset_begin" | "%reserved_smem_offset_0" => ReservedSmemBegin,
+            "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => ReservedSmemEnd,
+            "%reserved_smem_offset_1" => ReservedSmemGroups,
             "%envreg1" => WorkspaceHi,
             "%envreg2" => WorkspaceLo,
             _ if name.starts_with("%pm") || name.starts_with("%envreg") => Zero,
@@ -138,6 +148,11 @@ impl Special {
     pub const fn varies(self) -> bool {
         use Special::*;
         matches!(self, TidX | TidY | TidZ | Laneid | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt)
+    }
+
+    /// Whether it is about the system's part of shared memory.
+    pub const fn is_of_system_shared(self) -> bool {
+        matches!(self, Self::ReservedSmemBegin | Self::ReservedSmemEnd | Self::ReservedSmemGroups)
     }
 
     /// Whether it reads the time.

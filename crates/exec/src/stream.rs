@@ -238,7 +238,7 @@ impl WarpStream for LiveStream {
         }
         let place = &mut self.ctas[slot.index()];
         place.position = cta;
-        let bytes = launch.kernel.reserved_shared + launch.kernel.static_shared + launch.dynamic_shared;
+        let bytes = launch.kernel.system_shared.with(launch.own_shared());
         let member = launch.cluster_place(kernel, cta);
         place.shared.reset(member.map_or(0, ClusterPlace::own_start), bytes, shared.shared_room(bytes));
         place.cluster = member.map(|place| Box::new(Membership::new(place)));

@@ -16,6 +16,7 @@ use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use exec::operand::{OperandUse, Origin, Use};
 use exec::simt::NOWHERE;
+use exec::system_shared::SystemShared;
 use exec::uses;
 use isa::{Access, CacheOp, Dim3, InstSpec, OpClass, Pc, ProgramBuilder, RegFile, RegId, Traits};
 use ptx::ast;
@@ -188,6 +189,8 @@ impl KernelBuilder<'_> {
             }
         }
         let max_threads = kernel.directive("maxntid");
+        let asks = |at: &Line| matches!(at.op, Op::Special(special, _) if special.is_of_system_shared());
+        let asks_for_system_shared = self.code.iter().any(asks);
         let mut kernel = Kernel {
             program: Arc::new(program),
             origin: Some(Arc::new(Places {
@@ -206,7 +209,7 @@ impl KernelBuilder<'_> {
             machine: None,
             params,
             static_shared: self.shared_bytes,
-            reserved_shared: 0,
+            system_shared: if asks_for_system_shared { SystemShared::Behind } else { SystemShared::None },
             shared_symbols: self.shared_symbols,
             registers,
             allocation,

@@ -10,10 +10,11 @@ use crate::divergence;
 use crate::loaded::LowerOptions;
 use exec::kernel::{Guarded, Kernel, Param, RegisterCount, RuntimeFunction};
 use exec::lanes::{Pred, Reg};
-use exec::machine_code::MachineCode;
+use exec::machine_code::{LaunchWord, MachineCode, SystemSharedAt, WordSource};
 use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
+use exec::system_shared::SystemShared;
 use isa::{
     CacheOp, ConstantOperand, Control, ControlBits, CounterBound, Dim3, InstSpec, ProgramBuilder, RegFile, RegId,
     SingleOperation, Source, Traits,
@@ -41,6 +42,10 @@ const PARAMETERS_ADDRESS_AT_90: u32 = 0x198;
 /// before Hopper and since Hopper: what `%envreg2` and `%envreg1` are compiled to (CUDA 11.8 and 12.9).
 const WORKSPACE_AT: [u32; 2] = [0x90, 0x8c];
 const WORKSPACE_AT_90: [u32; 2] = [0x48, 0x44];
+
+/// Words of constant bank 0 about the system's part of shared memory.
+const SYSTEM_SHARED_AT: SystemSharedAt = SystemSharedAt { bytes: 0x114, end: 0x120, groups: 0x124, all: None };
+const SYSTEM_SHARED_AT_90: SystemSharedAt = SystemSharedAt { bytes: 0x114, end: 0x68, groups: 0x6c, all: Some(0x13c) };
 
 /// Lowers `function`.
 ///
@@ -291,6 +296,13 @@ impl Builder<'_> {
             Some(per_thread) => RegisterCount { per_thread, estimated: false },
             None => RegisterCount { per_thread: f.registers, estimated: false },
         };
+        let at = if self.sm < 90 { SYSTEM_SHARED_AT } else { SYSTEM_SHARED_AT_90 };
+        let is_of_it = |word: &LaunchWord| matches!(word.source, WordSource::LaunchBank(offset) if [at.bytes, at.end, at.groups].contains(&offset));
+        let system_shared = match self.launch_words.iter().any(is_of_it) || function.reserved_shared_bytes > 0 {
+            true if self.sm >= 90 => SystemShared::Before,
+            true if self.sm >= 80 => SystemShared::Behind,
+            _ => SystemShared::None,
+        };
         let mut kernel = Kernel {
             program: Arc::new(program.finish(regs, Vec::new())),
             origin: None,
@@ -304,7 +316,7 @@ impl Builder<'_> {
             numbers: HashMap::new(),
             params: params.collect(),
             static_shared: function.shared_bytes.min(1 << 20) as u32,
-            reserved_shared: function.reserved_shared_bytes.min(1 << 20) as u32,
+            system_shared,
             shared_symbols: Vec::new(),
             local_bytes: self.stack_bytes,
             registers,
@@ -326,6 +338,7 @@ impl Builder<'_> {
                 } else {
                     (PARAMETERS_ADDRESS_AT_90, PARAM_WINDOW + u64::from(function.parameter_base))
                 },
+                system_shared_at: at,
                 has_clusters: self.sm >= 90,
                 workspace_at: if self.sm < 90 { WORKSPACE_AT } else { WORKSPACE_AT_90 },
                 sequences: self.sequences,

@@ -235,7 +235,7 @@ fn reading(number: u8) -> Option<Reading> {
         47 => return Some(Value(HIGH(SHARED_WINDOW))),
         48 => return Some(Value(LOW(SHARED_WINDOW))),
         49 | 53 => return Some(Value(WINDOW_BYTES as u32)),
-        50 => Special::TotalSmemSize,
+        50 => Special::AllocatedSmemSize,
         52 => return Some(Value(LOW(LOCAL_WINDOW))),
         // The lowest stack pointer: unoptimised code traps below it.
         55 => return Some(Value(0)),
