@@ -429,14 +429,16 @@ fn machine_code_is_the_default_where_there_is_some() {
     let of = |more: &[&str]| code(&[&QUICK[..], more].concat());
     assert_eq!(of(&[]), ("sass".into(), 0));
     assert_eq!(of(&["--gpu", "gtx480"]), ("ptx".into(), 0));
-    assert_eq!(of(&["--code", "ptx"]), ("ptx".into(), 0));
-    assert_eq!(of(&["--registers", "allocated"]), ("ptx".into(), 0));
+    // On the core that would go by control bits.
+    assert_eq!(of(&["--code", "ptx"]), ("ptx".into(), 1));
+    assert_eq!(of(&["--code", "ptx", "--core", "modern:dependences=scoreboard"]), ("ptx".into(), 0));
+    assert_eq!(of(&["--registers", "allocated", "--core", "inorder"]), ("ptx".into(), 0));
     assert_eq!(code(&["run", "asynccopy", "--gpu", "rtx3070"]), ("sass".into(), 0));
-    assert_eq!(code(&["run", "asynccopy"]), ("ptx".into(), 1));
+    assert_eq!(code(&["run", "asynccopy"]), ("ptx".into(), 2));
     assert!(succeed(&["run", "asynccopy"]).contains("asynccopy has no machine code for rtx2060s (sm_75)"));
     assert!(quick(&[]).contains("  code       machine code\n"));
     let document = json(&succeed(&["compare", "asynccopy", "--json"]));
-    assert_eq!(document["runs"][0]["report"]["remarks"].as_array().unwrap().len(), 1);
+    assert_eq!(document["runs"][0]["report"]["remarks"].as_array().unwrap().len(), 2);
     assert!(succeed(&["compare", "asynccopy", "vectoradd"]).contains("  asynccopy has no machine code for rtx2060s"));
     let cores = ["compare", "vectoradd", "transpose", "--cores", "inorder,ghost"];
     assert!(!succeed(&cores).contains("PTX"));

@@ -77,7 +77,7 @@ fn accesses_near_allocations_are_an_error_a_remark_or_nothing() {
         );
         assert_eq!(warned["memory_checks"], Value::Null);
     }
-    let allowed = report(&["run", &launch, "--out-of-bounds", "allow"]);
+    let allowed = report(&["run", &launch, "--core", "inorder", "--out-of-bounds", "allow"]);
     let [constant] = remarks(&allowed)[..] else { panic!("{allowed}") };
     assert!(constant.contains("`table`"), "{constant}");
     succeed(&["compare", &launch, "--cores", "inorder,ghost", "--out-of-bounds", "allow"]);

@@ -21,7 +21,8 @@ fn a_list_its_folder_and_compressed_kernels_are_the_same_trace() {
     assert_eq!(plain["total"]["warp_instructions"], 4);
     assert_eq!(plain["total"]["thread_instructions"], 128);
     assert_eq!(plain["kernels"][0]["name"], "tiny");
-    assert_eq!(plain["remarks"].as_array().unwrap().len(), 0);
+    assert_eq!(plain["remarks"].as_array().unwrap().len(), 1);
+    assert!(plain["remarks"][0].as_str().unwrap().starts_with("code without control bits"));
     assert!(!cfg!(target_os = "linux") || plain["host"]["peak_memory_bytes"].as_u64().unwrap() > 1 << 20);
     let list = report(&["run", &format!("{}/kernelslist.g", folder())]);
     assert_eq!(list["total"], plain["total"]);

@@ -1,5 +1,8 @@
 //! Runs a launch without timing: CTAs one after another, their warps in turn. Every timing design must leave
 //! the same memory.
+//!
+//! A CTA may wait for a later one, as CTAs that are resident together on a GPU may: if CTAs execute [`PATIENCE`] instructions
+//! and none of them ends, the next ones join them.
 
 use crate::launch::Launch;
 use crate::spot::spot;
@@ -18,6 +21,11 @@ const TURN: u32 = 256;
 /// and programs rely on it: they overwrite a variable of shared memory soon after the barrier before which it was
 /// set, when a warp that has executed 256 instructions by itself would find the others still about to read it.
 const FIRST_TURNS: [u32; 3] = [2, 8, 32];
+
+/// Warp instructions of the CTAs that have begun before others join them: one, then two, four and so on.
+const PATIENCE: u64 = 1 << 20;
+/// Warps of all CTAs that have begun, beyond which none joins.
+const MOST_WARPS: usize = 1 << 14;
 
 /// The order in which the warps of a CTA have their turns.
 #[derive(Clone, Copy, Debug)]
@@ -64,13 +72,13 @@ pub trait Observer {
     /// Whether it does not look at instructions: they are executed faster then, and [`Observer::see`] is not called.
     const IS_BLIND: bool = false;
 
-    /// Called before each turn of a warp.
-    fn turn(&mut self, _cta: u64, _warp: WarpSlot) {}
+    /// Called before each turn of a warp of the CTA, or of the cluster that begins with it.
+    fn turn(&mut self, _cta: u64, _warp: usize) {}
 
     /// Called for each executed instruction, with the lanes that were live before it.
     fn see(&mut self, live: LaneMask, out: &DynInst) -> ControlFlow<()>;
 
-    /// Called when each warp of a CTA has had its turn.
+    /// Called when each warp has had its turn.
     fn look(&mut self, _round: Round<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -82,14 +90,15 @@ impl<F: FnMut(LaneMask, &DynInst) -> ControlFlow<()>> Observer for F {
     }
 }
 
-/// A CTA between two turns of its warps.
+/// The CTAs that have begun, each between two turns of its warps.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "the names of some fields say it all")]
 pub struct Round<'a> {
     pub state: &'a mut DeviceState,
     pub stream: &'a mut LiveStream,
-    /// Number of the CTA in the grid.
-    pub cta: u64,
+    /// CTAs that have begun in the run.
+    pub begun: u64,
+    /// Warps of CTAs that have not ended.
     pub warps: &'a [WarpSlot],
     /// Warp instructions of the run so far.
     pub executed: u64,
@@ -98,9 +107,17 @@ pub struct Round<'a> {
     /// Threads that have arrived at barriers that are not complete.
     pub arrived: u64,
     waiting: &'a [Waiting],
+    /// Numbers in the grid, by CTA slot.
+    numbers: &'a [u64],
+    warps_per_cta: usize,
 }
 
 impl Round<'_> {
+    /// Number in the grid of the CTA of `warp`, and the warp's index in it.
+    pub fn place(&self, warp: WarpSlot) -> (u64, usize) {
+        (self.numbers[warp.index() / self.warps_per_cta], warp.index() % self.warps_per_cta)
+    }
+
     /// Whether `warp` waits at a barrier.
     pub fn is_waiting(&self, warp: WarpSlot) -> bool {
         matches!(self.waiting[warp.index()], Waiting::Barrier { .. } | Waiting::Held)
@@ -148,25 +165,23 @@ pub fn run_ctas(
     observer: &mut impl Observer,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let (mut stream, stats) = (LiveStream::new(), FunctionalStats::default());
-    run_in_order(state, &mut stream, launch, ctas, (Order::default(), stats), observer)
+    let only = (ctas, 0..0);
+    run_in_order(state, &mut stream, launch, only, (Order::default(), stats), observer)
 }
 
-/// As [`run_ctas`], in another order, after other CTAs with these `stats`.
+/// As [`run_ctas`], in another order, after other CTAs with these `stats`. The first `ctas` are run to their end; the others
+/// are those that may join them, and the iterator is left at the first one that has not.
 pub(crate) fn run_in_order(
     state: &mut DeviceState,
     stream: &mut LiveStream,
     launch: &Launch,
-    ctas: impl Iterator<Item = u64>,
+    (ctas, mut others): (impl Iterator<Item = u64>, impl Iterator<Item = u64>),
     (order, mut stats): (Order, FunctionalStats),
     observer: &mut impl Observer,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let id = state.add_launch(launch.clone());
-    let size = launch.shape().cluster_ctas();
-    // Each cluster is run from its first CTA.
-    let mut firsts = ctas.filter(|number| number.is_multiple_of(size));
-    let result = firsts.try_for_each(|first| {
-        run_ctas_together(state, stream, (id, launch), (first..first + size, order), &mut stats, observer)
-    });
+    let mut group = Group::new((id, launch), order);
+    let result = group.run(state, stream, (ctas, &mut others), &mut stats, observer);
     state.take_back_launch(id);
     match result {
         Ok(()) => Ok(Some(stats)),
@@ -187,90 +202,283 @@ impl From<Box<Fault>> for Ended {
     }
 }
 
-/// Runs the CTAs with these numbers, one or a cluster. Their warps take turns together.
-fn run_ctas_together(
-    state: &mut DeviceState,
-    stream: &mut LiveStream,
-    (id, launch): (KernelId, &Launch),
-    (numbers, order): (Range<u64>, Order),
-    stats: &mut FunctionalStats,
-    observer: &mut impl Observer,
-) -> Result<(), Ended> {
-    let shape = launch.shape();
-    let per_cta = shape.warps() as usize;
-    let ctas = (numbers.end - numbers.start) as usize;
-    let warps: Vec<WarpSlot> = (0..per_cta * ctas).map(WarpSlot::from).collect();
-    let is_cluster = launch.effective_cluster().is_some();
-    for number in numbers.clone() {
-        stream.prepare_cta(state, id, shape.position(number));
-    }
-    for (slot, (number, warps)) in numbers.clone().zip(warps.chunks(per_cta)).enumerate() {
-        stream.start_cta(state, id, shape.position(number), CtaSlot::from(slot), warps);
-    }
-    if is_cluster {
-        stream.lend(state);
-    }
-    let mut by_turn = warps.clone();
-    if order.is_reversed {
-        by_turn.reverse();
-    }
-    let mut waiting = vec![Waiting::No; warps.len()];
-    let mut barriers = vec![[0_u32; crate::warp::BARRIERS]; ctas];
-    let mut out = DynInst::default();
-    let mut turns = vec![0; warps.len()];
-    let mut since_barrier = vec![0_u8; warps.len()];
-    loop {
-        let mut progress = false;
-        for &warp in &by_turn {
-            if waiting[warp.index()] == Waiting::No {
-                progress = true;
-                turns[warp.index()] += 1;
-                observer.turn(numbers.start, warp);
-                let since = &mut since_barrier[warp.index()];
-                let length = FIRST_TURNS.get(usize::from(*since)).map_or(order.turn, |&first| first.min(order.turn));
-                let barriers = &mut barriers[warp.index() / per_cta];
-                let end = turn(state, stream, (warp, length), stats, (barriers, &mut *observer), &mut out)?;
-                *since = if end == Waiting::No { since.saturating_add(1) } else { 0 };
-                waiting[warp.index()] = end;
-                wake(stream, &mut waiting);
-            }
-        }
-        let round = Round {
-            state: &mut *state,
-            stream: &mut *stream,
-            cta: numbers.start,
-            warps: &warps,
-            executed: stats.warp_instructions,
-            turns: &turns,
-            arrived: barriers.iter().flatten().copied().map(u64::from).sum(),
-            waiting: &waiting,
-        };
-        if observer.look(round).is_break() {
-            return Err(Ended::Stopped);
-        }
-        if waiting.iter().all(|w| *w == Waiting::Done) {
-            break;
-        }
-        let mut released = is_cluster && pass_cluster(state, stream, &mut waiting);
-        for (cta, barriers) in barriers.iter_mut().enumerate() {
-            let first = cta * per_cta;
-            released |= release(stream, first, &mut waiting[first..first + per_cta], barriers);
-        }
-        if !progress && !released {
-            return Err(deadlock(stream, (launch, numbers), &waiting, &barriers).into());
-        }
-    }
-    (0..ctas).for_each(|slot| stream.end_cta(CtaSlot::from(slot)));
-    if is_cluster {
-        stream.lend(state);
-    }
-    stats.ctas += ctas as u64;
-    Ok(())
+/// The units that have begun and not ended: CTAs, or clusters, whose CTAs begin and end together.
+struct Group<'a> {
+    id: KernelId,
+    launch: &'a Launch,
+    order: Order,
+    warps_per_cta: usize,
+    /// CTAs of a unit.
+    ctas: usize,
+    is_cluster: bool,
+    /// Places of the units, in the order in which they began.
+    units: Vec<usize>,
+    /// Their warps.
+    warps: Vec<WarpSlot>,
+    /// CTAs that have begun.
+    begun: u64,
+    /// By place: whether a warp has had a turn in the present round.
+    progress: Vec<bool>,
+    /// By CTA slot: its number in the grid, and the threads at its barriers.
+    numbers: Vec<u64>,
+    barriers: Vec<[u32; crate::warp::BARRIERS]>,
+    /// By warp slot: also its turns, all of them and those since the last barrier.
+    waiting: Vec<Waiting>,
+    turns: Vec<u32>,
+    since_barrier: Vec<u8>,
 }
 
-/// Releases the warps of complete barriers of clusters, and of an `mbarrier` at which other CTAs have arrived.
-fn pass_cluster(state: &mut DeviceState, stream: &mut LiveStream, waiting: &mut [Waiting]) -> bool {
-    if !waiting.contains(&Waiting::Held) {
+impl<'a> Group<'a> {
+    fn new((id, launch): (KernelId, &'a Launch), order: Order) -> Self {
+        let shape = launch.shape();
+        Self {
+            id,
+            launch,
+            order,
+            warps_per_cta: shape.warps() as usize,
+            ctas: shape.cluster_ctas() as usize,
+            is_cluster: launch.effective_cluster().is_some(),
+            units: Vec::new(),
+            warps: Vec::new(),
+            begun: 0,
+            progress: Vec::new(),
+            numbers: Vec::new(),
+            barriers: Vec::new(),
+            waiting: Vec::new(),
+            turns: Vec::new(),
+            since_barrier: Vec::new(),
+        }
+    }
+
+    /// Runs `ctas` to their end; `others` join them if they wait.
+    fn run(
+        &mut self,
+        state: &mut DeviceState,
+        stream: &mut LiveStream,
+        (ctas, others): (impl Iterator<Item = u64>, &mut impl Iterator<Item = u64>),
+        stats: &mut FunctionalStats,
+        observer: &mut impl Observer,
+    ) -> Result<(), Ended> {
+        let size = self.ctas as u64;
+        let is_first = |number: &u64| number.is_multiple_of(size);
+        let mut due = ctas.filter(is_first);
+        let (mut joining, mut since) = (1, stats.warp_instructions);
+        loop {
+            if self.units.is_empty() {
+                let Some(first) = due.next() else { return Ok(()) };
+                self.begin(state, stream, first);
+                (joining, since) = (1, stats.warp_instructions);
+            }
+            for at in 0..self.units.len() {
+                self.take_turns(state, stream, self.units[at], stats, observer)?;
+            }
+            self.show(state, stream, stats, observer)?;
+            if self.pass_barriers(state, stream, stats)? {
+                since = stats.warp_instructions;
+            }
+            let has_room = self.warps.len() + joining * self.ctas * self.warps_per_cta <= MOST_WARPS;
+            if has_room && !self.units.is_empty() && stats.warp_instructions - since > PATIENCE {
+                let next = due.by_ref().chain(others.by_ref().filter(is_first)).take(joining);
+                next.for_each(|first| self.begin(state, stream, first));
+                (joining, since) = (joining * 2, stats.warp_instructions);
+            }
+        }
+    }
+
+    /// The unit whose first CTA has this number begins, at the first free place.
+    fn begin(&mut self, state: &mut DeviceState, stream: &mut LiveStream, first: u64) {
+        let shape = self.launch.shape();
+        let place = (0..).find(|place| !self.units.contains(place)).unwrap_or(0);
+        let (slots, warps) = (self.slots(place), self.warps_of(place));
+        let numbers = first..first + self.ctas as u64;
+        for number in numbers.clone() {
+            stream.prepare_cta(state, self.id, shape.position(number));
+        }
+        let begins: Vec<WarpSlot> = warps.clone().map(WarpSlot::from).collect();
+        for ((slot, number), warps) in slots.clone().zip(numbers.clone()).zip(begins.chunks(self.warps_per_cta)) {
+            stream.start_cta(state, self.id, shape.position(number), CtaSlot::from(slot), warps);
+        }
+        if self.is_cluster {
+            stream.lend(state);
+        }
+        self.progress.resize(self.progress.len().max(place + 1), false);
+        self.numbers.resize(self.numbers.len().max(slots.end), 0);
+        self.barriers.resize(self.numbers.len(), [0; crate::warp::BARRIERS]);
+        self.waiting.resize(self.waiting.len().max(warps.end), Waiting::Done);
+        self.turns.resize(self.waiting.len(), 0);
+        self.since_barrier.resize(self.waiting.len(), 0);
+        for (slot, number) in slots.zip(numbers) {
+            (self.numbers[slot], self.barriers[slot]) = (number, [0; crate::warp::BARRIERS]);
+        }
+        self.waiting[warps.clone()].fill(Waiting::No);
+        self.turns[warps.clone()].fill(0);
+        self.since_barrier[warps].fill(0);
+        self.units.push(place);
+        self.warps.extend(begins);
+        self.begun += self.ctas as u64;
+    }
+
+    /// CTA slots of the unit at `place`.
+    fn slots(&self, place: usize) -> Range<usize> {
+        place * self.ctas..(place + 1) * self.ctas
+    }
+
+    /// Warp slots of the unit at `place`.
+    fn warps_of(&self, place: usize) -> Range<usize> {
+        let slots = self.slots(place);
+        slots.start * self.warps_per_cta..slots.end * self.warps_per_cta
+    }
+
+    /// Each warp of the unit at `place` that does not wait has a turn.
+    fn take_turns(
+        &mut self,
+        state: &mut DeviceState,
+        stream: &mut LiveStream,
+        place: usize,
+        stats: &mut FunctionalStats,
+        observer: &mut impl Observer,
+    ) -> Result<(), Ended> {
+        let warps = self.warps_of(place);
+        let number = self.numbers[self.slots(place).start];
+        let mut out = DynInst::default();
+        self.progress[place] = false;
+        for index in 0..warps.len() {
+            let index = if self.order.is_reversed { warps.len() - 1 - index } else { index };
+            let warp = warps.start + index;
+            if self.waiting[warp] != Waiting::No {
+                continue;
+            }
+            self.progress[place] = true;
+            self.turns[warp] += 1;
+            observer.turn(number, index);
+            let since = &mut self.since_barrier[warp];
+            let most = self.order.turn;
+            let length = FIRST_TURNS.get(usize::from(*since)).map_or(most, |&first| first.min(most));
+            let barriers = &mut self.barriers[warp / self.warps_per_cta];
+            let end = turn(state, stream, (WarpSlot::from(warp), length), stats, (barriers, &mut *observer), &mut out)?;
+            *since = if end == Waiting::No { since.saturating_add(1) } else { 0 };
+            self.waiting[warp] = end;
+            wake(stream, &mut self.waiting);
+        }
+        Ok(())
+    }
+
+    /// The observer looks at the CTAs.
+    fn show(
+        &self,
+        state: &mut DeviceState,
+        stream: &mut LiveStream,
+        stats: &FunctionalStats,
+        observer: &mut impl Observer,
+    ) -> Result<(), Ended> {
+        let arrived = |place: &usize| self.barriers[self.slots(*place)].as_flattened();
+        let round = Round {
+            state,
+            stream,
+            begun: self.begun,
+            warps: &self.warps,
+            executed: stats.warp_instructions,
+            turns: &self.turns,
+            arrived: self.units.iter().flat_map(arrived).copied().map(u64::from).sum(),
+            waiting: &self.waiting,
+            numbers: &self.numbers,
+            warps_per_cta: self.warps_per_cta,
+        };
+        if observer.look(round).is_break() { Err(Ended::Stopped) } else { Ok(()) }
+    }
+
+    /// Ends the units whose warps are done, and releases the warps of the others that wait at complete barriers. Whether a
+    /// unit has ended.
+    fn pass_barriers(
+        &mut self,
+        state: &mut DeviceState,
+        stream: &mut LiveStream,
+        stats: &mut FunctionalStats,
+    ) -> Result<bool, Ended> {
+        let (mut has_ended, mut at) = (false, 0);
+        while let Some(&place) = self.units.get(at) {
+            let (warps, slots) = (self.warps_of(place), self.slots(place));
+            if self.waiting[warps.clone()].iter().all(|waiting| *waiting == Waiting::Done) {
+                slots.for_each(|slot| stream.end_cta(CtaSlot::from(slot)));
+                if self.is_cluster {
+                    stream.lend(state);
+                }
+                stats.ctas += self.ctas as u64;
+                self.units.remove(at);
+                self.warps.retain(|warp| !warps.contains(&warp.index()));
+                has_ended = true;
+                continue;
+            }
+            at += 1;
+            let mut released = self.is_cluster && pass_cluster(state, stream, &mut self.waiting, warps);
+            for slot in slots.clone() {
+                let first = slot * self.warps_per_cta;
+                let waiting = &mut self.waiting[first..first + self.warps_per_cta];
+                released |= release(stream, first, waiting, &mut self.barriers[slot]);
+            }
+            if !self.progress[place] && !released {
+                return Err(self.deadlock(stream, slots).into());
+            }
+        }
+        Ok(has_ended)
+    }
+
+    /// The fault of a unit whose warps all wait, in these CTA slots.
+    #[cold]
+    fn deadlock(&self, stream: &LiveStream, slots: Range<usize>) -> Box<Fault> {
+        let mut who = Vec::new();
+        let mut first = None;
+        for slot in slots.clone() {
+            let of = match slots.len() {
+                1 => String::new(),
+                _ => format!(" of CTA {} of the cluster", slot - slots.start),
+            };
+            for warp in 0..self.warps_per_cta {
+                let at = slot * self.warps_per_cta + warp;
+                match self.waiting[at] {
+                    Waiting::Barrier { id, threads } => {
+                        let wanted = if threads == 0 { "all".into() } else { threads.to_string() };
+                        let arrived = self.barriers[slot][usize::from(id)];
+                        who.push(format!(
+                            "warp {warp}{of} waits at barrier {id} for {wanted} threads ({arrived} arrived)"
+                        ));
+                    }
+                    Waiting::Held => {
+                        let what = stream.describe_wait(WarpSlot::from(at)).unwrap_or_default();
+                        who.push(format!("warp {warp}{of} waits for {what}"));
+                    }
+                    Waiting::No | Waiting::Done => continue,
+                }
+                first.get_or_insert(at);
+            }
+        }
+        let first = first.unwrap_or(slots.start * self.warps_per_cta);
+        let at = stream.waits_at(WarpSlot::from(first)).unwrap_or_else(|| {
+            // The warp's program counter is after its barrier instruction, which is therefore the one before.
+            let after = stream.next_pc(WarpSlot::from(first)).unwrap_or_default();
+            isa::Pc(after.0.saturating_sub(1))
+        });
+        let (cta, warp) = (self.numbers[first / self.warps_per_cta], first % self.warps_per_cta);
+        Box::new(Fault {
+            kind: FaultKind::Other,
+            what: format!("deadlock: {}", who.join("; ")),
+            spot: spot(&self.launch.kernel, at),
+            cta: self.launch.shape().position(cta),
+            thread: self.launch.block.position(warp as u64 * kit::WARP_LANES as u64),
+            lanes: stream.live(WarpSlot::from(first)),
+        })
+    }
+}
+
+/// Releases the warps of complete barriers of clusters, and of an `mbarrier` at which other CTAs have arrived. Whether any of
+/// `warps` waited for one, and any warp was released.
+fn pass_cluster(
+    state: &mut DeviceState,
+    stream: &mut LiveStream,
+    waiting: &mut [Waiting],
+    warps: Range<usize>,
+) -> bool {
+    if !waiting[warps].contains(&Waiting::Held) {
         return false;
     }
     stream.lend(state);
@@ -340,48 +548,4 @@ fn release(stream: &LiveStream, first: usize, waiting: &mut [Waiting], barriers:
         }
     }
     released
-}
-
-#[cold]
-fn deadlock(
-    stream: &LiveStream,
-    (launch, numbers): (&Launch, Range<u64>),
-    waiting: &[Waiting],
-    barriers: &[[u32; crate::warp::BARRIERS]],
-) -> Box<Fault> {
-    let per_cta = launch.shape().warps() as usize;
-    let mut who = Vec::new();
-    let mut first = None;
-    for (i, w) in waiting.iter().enumerate() {
-        let (warp, cta) = (i % per_cta, i / per_cta);
-        let of = if barriers.len() > 1 { format!(" of CTA {cta} of the cluster") } else { String::new() };
-        match w {
-            Waiting::Barrier { id, threads } => {
-                let wanted = if *threads == 0 { "all".into() } else { threads.to_string() };
-                let arrived = barriers[cta][*id as usize];
-                who.push(format!("warp {warp}{of} waits at barrier {id} for {wanted} threads ({arrived} arrived)"));
-            }
-            Waiting::Held => {
-                let what = stream.describe_wait(WarpSlot::from(i)).unwrap_or_default();
-                who.push(format!("warp {warp}{of} waits for {what}"));
-            }
-            Waiting::No | Waiting::Done => continue,
-        }
-        first.get_or_insert(i);
-    }
-    let first = first.unwrap_or(0);
-    let at = stream.waits_at(WarpSlot::from(first)).unwrap_or_else(|| {
-        // The warp's program counter is after its barrier instruction, which is therefore the one before.
-        let after = stream.next_pc(WarpSlot::from(first)).unwrap_or_default();
-        isa::Pc(after.0.saturating_sub(1))
-    });
-    let shape = launch.shape();
-    Box::new(Fault {
-        kind: FaultKind::Other,
-        what: format!("deadlock: {}", who.join("; ")),
-        spot: spot(&launch.kernel, at),
-        cta: shape.position(numbers.start + (first / per_cta) as u64),
-        thread: launch.block.position((first % per_cta) as u64 * kit::WARP_LANES as u64),
-        lanes: stream.live(WarpSlot::from(first)),
-    })
 }

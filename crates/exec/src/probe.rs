@@ -65,7 +65,7 @@ fn run(
     most: u64,
 ) -> Result<Option<FunctionalStats>, Box<Fault>> {
     let (mut stream, stats) = (LiveStream::new(), FunctionalStats::default());
-    run_in_order(state, &mut stream, launch, ctas, (order, stats), &mut AtMost(most))
+    run_in_order(state, &mut stream, launch, (ctas, 0..0), (order, stats), &mut AtMost(most))
 }
 
 fn plain_races(state: &mut DeviceState, launch: &Launch) -> Findings {

@@ -13,7 +13,7 @@ use crate::op::Op;
 use crate::probe::{CTAS, MOST_WATCHED};
 use crate::state::{DeviceState, Undo};
 use crate::stream::LiveStream;
-use isa::{Access, Control, DynInst, Fault, Inst, MemAccess, Space, WarpSlot};
+use isa::{Access, Control, DynInst, Fault, Inst, MemAccess, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -40,7 +40,8 @@ pub fn run_screened(
     let first = all.min(CTAS);
     let mut screen = RaceScreen::new(launch, observer);
     let (mut stream, begun) = (LiveStream::new(), (Order::default(), FunctionalStats::default()));
-    let ran = run_in_order(state, &mut stream, launch, 0..first, begun, &mut screen);
+    let mut others = first..all;
+    let ran = run_in_order(state, &mut stream, launch, (0..first, &mut others), begun, &mut screen);
     let is_suspicious = screen.is_suspicious;
     match undo {
         Some(undo) if is_suspicious => state.undo(undo),
@@ -51,8 +52,8 @@ pub fn run_screened(
         return None;
     }
     Some(match ran {
-        Ok(Some(stats)) if first < all => {
-            run_in_order(state, &mut stream, launch, first..all, (Order::default(), stats), observer)
+        Ok(Some(stats)) if !others.is_empty() => {
+            run_in_order(state, &mut stream, launch, (others, 0..0), (Order::default(), stats), observer)
         }
         ended => ended,
     })
@@ -63,7 +64,8 @@ pub fn run_screened(
 struct RaceScreen<'a, O> {
     launch: &'a Launch,
     observer: &'a mut O,
-    cta: u64,
+    /// The CTA that began last, and its warp whose turn it is; of older CTAs none.
+    cta: Option<u64>,
     warp: usize,
     /// Instructions of the warp that are yet to be looked at.
     left: u32,
@@ -97,7 +99,7 @@ impl<'a, O> RaceScreen<'a, O> {
         Self {
             launch,
             observer,
-            cta: u64::MAX,
+            cta: None,
             warp: 0,
             left: 0,
             warps: Vec::new(),
@@ -111,7 +113,7 @@ impl<'a, O> RaceScreen<'a, O> {
     fn start_cta(&mut self, cta: u64) {
         let warps = self.launch.shape().warps() as usize;
         let left = (MOST_WATCHED / warps.max(1) as u64) as u32;
-        self.cta = cta;
+        self.cta = Some(cta);
         self.warps.clear();
         self.warps.resize(warps, Progress { left, barriers: 0 });
         self.most_barriers = u32::MAX;
@@ -165,7 +167,7 @@ impl<'a, O> RaceScreen<'a, O> {
     fn see_global(&mut self, mask: LaneMask, addresses: &[u64; WARP_LANES], bytes: u8, writes: bool) {
         let Self { global, is_suspicious, cta, .. } = self;
         each_line(mask, addresses, bytes, |line, words| {
-            if *cta == 0 {
+            if *cta == Some(0) {
                 let first = global.entry(line).or_default();
                 *(if writes { &mut first.written } else { &mut first.read }) |= words;
             } else if let Some(first) = global.get(&line) {
@@ -176,15 +178,21 @@ impl<'a, O> RaceScreen<'a, O> {
 }
 
 impl<O: Observer> Observer for RaceScreen<'_, O> {
-    fn turn(&mut self, cta: u64, warp: WarpSlot) {
-        if cta == self.cta {
-            self.warps[self.warp].left = self.left;
-        } else {
+    fn turn(&mut self, cta: u64, warp: usize) {
+        self.observer.turn(cta, warp);
+        if let Some(before) = self.warps.get_mut(self.warp) {
+            before.left = self.left;
+        }
+        if Some(cta) < self.cta {
+            // Others have joined a CTA that waits for them.
+            (self.warp, self.left) = (usize::MAX, 0);
+            return;
+        }
+        if Some(cta) > self.cta {
             self.start_cta(cta);
         }
-        self.warp = warp.index();
-        self.left = self.warps[self.warp].left;
-        self.observer.turn(cta, warp);
+        self.warp = warp;
+        self.left = self.warps[warp].left;
     }
 
     #[inline]

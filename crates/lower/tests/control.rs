@@ -359,3 +359,15 @@ fn no_warp_is_far_ahead_of_the_others_after_a_barrier() {
     );
     assert_eq!(try_run_ptx(&items, 1, 256, &[0; 256]).unwrap().words, [7; 256]);
 }
+
+/// CTAs that are resident together on a GPU may wait for each other: here for their turns, the last CTA first, and then for
+/// all.
+#[test]
+fn ctas_that_wait_for_later_ones_end() {
+    let body = "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x;
+        TURN: ld.volatile.global.u32 %r3, [%buf]; sub.u32 %r4, %r2, %r3; sub.u32 %r4, %r4, 1;
+        setp.ne.u32 %p1, %r4, %r1; @%p1 bra TURN;
+        atom.global.add.u32 %r5, [%buf], 1;
+        ALL: ld.volatile.global.u32 %r3, [%buf]; setp.ne.u32 %p1, %r3, %r2; @%p1 bra ALL;";
+    assert_eq!(try_run_ptx(&kernel(body), 7, 1, &[0]).unwrap().words[0], 7);
+}

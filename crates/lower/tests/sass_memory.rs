@@ -596,3 +596,16 @@ fn operands_for_timing() {
     assert_eq!(names(75, stg(75, 2, 0, 8, 5)), (vec![], vec![2, 3, 8, 9]));
     assert_eq!(names(75, sts(2, 0, 8, 4).bits(78, 2, 1)), (vec![], vec![2, 8]));
 }
+
+/// The driver says where the system's part of shared memory is, at offsets of the architecture.
+#[test]
+fn kernels_that_ask_for_the_system_s_shared_memory_have_it() {
+    use exec::system_shared::SystemShared::{Before, Behind, None};
+    for (sm, at, place) in
+        [(70, 0x124, None), (80, 0x124, Behind), (89, 0x120, Behind), (90, 0x124, None), (90, 0x6c, Before)]
+    {
+        let load = Word::new(0x182, 5).d(8).a(RZ).bits(38, 16, at).bits(73, 3, 4);
+        let kernel = lower::load_words("k", sm, &[load.0, words::EXIT], 32).unwrap();
+        assert_eq!(kernel.system_shared, place, "sm_{sm}, {at:#x}");
+    }
+}

@@ -1,8 +1,8 @@
 //! When the execution of a launch without time is ended: at the limit of the run, at a livelock, or by the user.
 //!
-//! The limits are the same as for timed runs, with warp instructions in place of cycles. CTAs are executed one after
-//! another: one that waits for a later one is a livelock here. So is a CTA whose warps execute very long without a change of
-//! memory or output, whether their states repeat or not: a loop that waits for a flag and counts never comes round.
+//! The limits are the same as for timed runs, with warp instructions in place of cycles. CTAs whose warps execute very long
+//! without a change of memory or output are a livelock, whether their states repeat or not: a loop that waits for a flag and
+//! counts never comes round.
 
 use crate::setup::Setup;
 use exec::{Launch, Observer, Round};
@@ -80,8 +80,8 @@ impl<'a, S: Sees> Bounded<'a, S> {
         if !watchdog.is_due(now) {
             return None;
         }
-        if watchdog.is_new(round.cta) || round.stream.has_changed(round.state) {
-            watchdog.begin(now, round.cta);
+        if watchdog.is_new(round.begun) || round.stream.has_changed(round.state) {
+            watchdog.begin(now, round.begun);
             round.stream.watch_changes(round.state);
             return None;
         }
@@ -107,12 +107,13 @@ impl<'a, S: Sees> Bounded<'a, S> {
 /// The part of `warp` in a livelock.
 fn spinning(launch: &Launch, round: &mut Round<'_>, warp: WarpSlot, blocked: bool) -> SpinningWarp {
     let program = &launch.kernel.program;
+    let (cta, index) = round.place(warp);
     let mut spinning = SpinningWarp {
         sm: 0,
         warp,
         kernel: program.name.clone(),
-        cta: launch.shape().position(round.cta),
-        index_in_cta: warp.0,
+        cta: launch.shape().position(cta),
+        index_in_cta: index as u16,
         lanes: 0,
         steps: Vec::new(),
         blocked,

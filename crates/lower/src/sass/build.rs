@@ -10,7 +10,7 @@ use crate::divergence;
 use crate::loaded::LowerOptions;
 use exec::kernel::{Guarded, Kernel, Param, RegisterCount, RuntimeFunction};
 use exec::lanes::{Pred, Reg};
-use exec::machine_code::{LaunchWord, MachineCode, SystemSharedAt, WordSource};
+use exec::machine_code::{MachineCode, SystemSharedAt};
 use exec::memory::PARAM_WINDOW;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
@@ -66,8 +66,14 @@ pub(super) fn lower<'a>(
     }
     let stack_bytes = stack::bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
     let registers = linked.functions().map(|f| f.registers).max().unwrap_or(0);
+    let asks = insts.iter().any(|inst| asks_for_system_shared(cubin.sm, inst));
     let mut b = Builder {
         sm: cubin.sm,
+        system_shared: match asks || function.reserved_shared_bytes > 0 {
+            true if cubin.sm >= 90 => SystemShared::Before,
+            true if cubin.sm >= 80 => SystemShared::Behind,
+            _ => SystemShared::None,
+        },
         address: 0,
         matrix: Vec::new(),
         layout,
@@ -112,6 +118,23 @@ pub(super) fn lower<'a>(
     let mut kernel = b.finish(program, options);
     annotate(Arc::make_mut(&mut kernel.program), &insts, &linked, lines);
     Ok(kernel)
+}
+
+/// Where constant bank 0 says what is known of the system's part of shared memory.
+fn system_shared_at(sm: u8) -> SystemSharedAt {
+    if sm < 90 { SYSTEM_SHARED_AT } else { SYSTEM_SHARED_AT_90 }
+}
+
+/// Whether `inst` reads where the system's part of shared memory is.
+fn asks_for_system_shared(sm: u8, inst: &SassInst) -> bool {
+    let at = system_shared_at(sm);
+    inst.operands().any(|operand| match operand {
+        SassOperand::Constant(Constant { bank: 0, bindless: None, index, offset, .. }) => {
+            let is_fixed = index.is_none_or(|register| register.is_zero());
+            is_fixed && [at.bytes, at.end, at.groups].contains(&(offset as u32))
+        }
+        _ => false,
+    })
 }
 
 /// The constant that `inst` names by number and does not load.
@@ -296,13 +319,6 @@ impl Builder<'_> {
             Some(per_thread) => RegisterCount { per_thread, estimated: false },
             None => RegisterCount { per_thread: f.registers, estimated: false },
         };
-        let at = if self.sm < 90 { SYSTEM_SHARED_AT } else { SYSTEM_SHARED_AT_90 };
-        let is_of_it = |word: &LaunchWord| matches!(word.source, WordSource::LaunchBank(offset) if [at.bytes, at.end, at.groups].contains(&offset));
-        let system_shared = match self.launch_words.iter().any(is_of_it) || function.reserved_shared_bytes > 0 {
-            true if self.sm >= 90 => SystemShared::Before,
-            true if self.sm >= 80 => SystemShared::Behind,
-            _ => SystemShared::None,
-        };
         let mut kernel = Kernel {
             program: Arc::new(program.finish(regs, Vec::new())),
             origin: None,
@@ -316,7 +332,7 @@ impl Builder<'_> {
             numbers: HashMap::new(),
             params: params.collect(),
             static_shared: function.shared_bytes.min(1 << 20) as u32,
-            system_shared,
+            system_shared: self.system_shared,
             shared_symbols: Vec::new(),
             local_bytes: self.stack_bytes,
             registers,
@@ -338,7 +354,7 @@ impl Builder<'_> {
                 } else {
                     (PARAMETERS_ADDRESS_AT_90, PARAM_WINDOW + u64::from(function.parameter_base))
                 },
-                system_shared_at: at,
+                system_shared_at: system_shared_at(self.sm),
                 has_clusters: self.sm >= 90,
                 workspace_at: if self.sm < 90 { WORKSPACE_AT } else { WORKSPACE_AT_90 },
                 sequences: self.sequences,

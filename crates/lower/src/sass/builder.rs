@@ -5,6 +5,7 @@ use exec::kernel::{CallSite, Guarded};
 use exec::lanes::{Column, Pred, Reg};
 use exec::machine_code::{LaunchWord, WordSource};
 use exec::op::Op;
+use exec::system_shared::SystemShared;
 use sass::decode::operand::{Register, URZ};
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::ElfFunction;
@@ -50,6 +51,7 @@ pub(super) struct Files {
 pub(super) struct Builder<'a> {
     /// Architecture, such as 75.
     pub sm: u8,
+    pub system_shared: SystemShared,
     /// Byte address of the present instruction.
     pub address: u64,
     /// Matrix operations of the kernel, which operations name by index.
