@@ -1,7 +1,7 @@
 //! Runs a launch without timing: CTAs one after another, their warps in turn. Every timing design must leave
 //! the same memory.
 //!
-//! A CTA may wait for a later one, as CTAs that are resident together on a GPU may: if CTAs execute [`PATIENCE`] instructions
+//! A CTA may wait for a later one, as CTAs that are resident together on a GPU may: if CTAs execute a million instructions
 //! and none of them ends, the next ones join them.
 
 use crate::launch::Launch;
