@@ -376,7 +376,7 @@ $low:
     let ran = common::run(&["run", &launch]);
     assert!(ran.stdout.contains("failed"), "{}", ran.stdout);
     fails(1, &["run", &launch, "--quiet"], &["deadlock"]);
-    // What cannot be shown of a failed run does not hide why it failed.
+    // An unknown kernel name does not hide the cause of the failure.
     fails(1, &["profile", &launch, "--kernel", "other"], &["deadlock", "--kernel other: no such kernel ran"]);
 }
 
@@ -557,7 +557,7 @@ fn inspect() {
     fs::write(&path, cubin).unwrap();
     fails(2, &["inspect", &path, "--sm", "86"], &["axpy.cubin", "sm_86", "cubin for sm_75"]);
     fails(2, &["inspect", &path, "--kernel", "apxy"], &["apxy", "axpy"]);
-    // What could be understood is shown, the errors with it.
+    // The valid parts are shown together with the errors.
     for (file, place) in [("truncated.ptx", "truncated.ptx:"), ("syntax.ptx", "syntax.ptx:19:")] {
         let ran = common::run(&["inspect", &folder.path(file)]);
         assert_eq!(ran.status, 2, "{file}: {}", ran.stderr);

@@ -33,7 +33,7 @@ fn local_memory_of_a_thread_and_of_all() {
     let folder = TempDir::new().unwrap();
     let few = run(&folder, &with_local_memory(100 << 10), 1, 32, "length = 1");
     assert_eq!(few.status, 0, "{}", few.stderr);
-    // What each thread may have, times all that are on the GPU.
+    // Legal for one thread, too much for all on the GPU.
     let many = run(&folder, &with_local_memory(200 << 10), 100, 1024, "length = 1");
     assert_eq!(many.status, 2, "{}", many.stderr);
     assert!(many.stderr.contains("204800 bytes of local memory each"), "{}", many.stderr);
@@ -76,7 +76,7 @@ fn the_stack_of_recursion_is_that_of_the_launch_file_or_the_command_line() {
     ends("", &[]);
     faults("stack_bytes = 16", &[]);
     faults("", &["--stack-bytes", "16"]);
-    // What the command line says goes before.
+    // The command line takes precedence.
     faults("stack_bytes = 4096", &["--stack-bytes", "16"]);
     ends("stack_bytes = 16", &["--stack-bytes", "4096"]);
     let (status, error) = run("stack_bytes = 524289", &[]);
@@ -191,7 +191,7 @@ fn a_million_launches() {
     assert!(report["total"]["total_cycles"].as_u64().unwrap() < 1_000_000, "{}", report["total"]["total_cycles"]);
 }
 
-/// What a launch of many has taken for good is its row in the report.
+/// A launch permanently allocates only its row of the report.
 #[cfg(target_os = "linux")]
 #[test]
 fn reports_of_many_launches() {
@@ -287,8 +287,8 @@ fn ctrl_c_while_results_are_compared() {
     }
 }
 
-/// What is known is written to its end, which may take long: the user is told which file it is, and a second Ctrl-C ends
-/// that. The file is a pipe that is read slowly.
+/// After Ctrl-C, known results are still written, which may take long: a message names the file, and a second Ctrl-C
+/// stops that. The file is a pipe that is read slowly.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_while_a_large_file_is_written() {

@@ -200,7 +200,7 @@ fn cycles(report: &Value) -> f64 {
     report["total"]["cycles"].as_f64().unwrap()
 }
 
-/// What `rule` is about: cycles of the kernels, or those of the run.
+/// Cycles that `rule` refers to: of the kernels, or of the run.
 fn cycles_of(rule: &str, report: &Value) -> f64 {
     if rule == "launch_latency" { report["total"]["total_cycles"].as_f64().unwrap() } else { cycles(report) }
 }

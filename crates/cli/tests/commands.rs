@@ -1,4 +1,4 @@
-//! What the commands print and how they end when nothing is wrong.
+//! Output and exit status of the commands when nothing is wrong.
 
 use crate::common;
 
@@ -237,7 +237,7 @@ fn workloads_are_listed_by_suite_and_by_paper() {
     assert!(suites.clone().any(|suite| suite == "ISPASS") && suites.clone().filter(|s| *s != "ISPASS").count() == 1);
 }
 
-/// What GPGPU-Sim's defaults leave open or have in sizes that do not exist here.
+/// Options that GPGPU-Sim leaves unset or sets to sizes that do not exist here.
 const TINY_GPU: &str = "\
 -gpgpu_n_clusters 2
 -gpgpu_n_cores_per_cluster 1
@@ -418,7 +418,7 @@ fn flags_change_the_gpu() {
     assert_eq!(occupancy(&report), 2 * occupancy(&json(&quick(&["--json"]))));
 }
 
-/// What the first kernel was executed from, and the remarks.
+/// Code of the first kernel, and the number of remarks.
 fn code(args: &[&str]) -> (String, usize) {
     let report = json(&succeed(&[args, &["--json"]].concat()));
     (report["kernels"][0]["code"].as_str().unwrap().to_owned(), report["remarks"].as_array().unwrap().len())
@@ -475,7 +475,7 @@ fn a_scalar_path_is_chosen_behind_the_core() {
     assert!(!text.contains("wrongly"), "{text}");
     let report = json(&succeed(&[on("ghost+scalar").as_slice(), &["--json"]].concat()));
     assert!(report["total"]["design.scalar_share"].as_f64().unwrap() > 5.0);
-    // What the paper says of its own simulator.
+    // The paper reports this of its simulator.
     let text = succeed(&["run", "bfs", "--gpu", "gtx480", "--core", "inorder+scalar+unguarded"]);
     assert!(text.contains("would be read wrongly"), "{text}");
     let listed = json(&succeed(&["list", "cores", "inorder+scalar", "--json"]));

@@ -1,4 +1,4 @@
-//! What comparisons and experiments print.
+//! Output of comparisons and experiments.
 
 use crate::common::{json, run, run as run_command, strings, succeed};
 use serde_json::Value;

@@ -52,7 +52,7 @@ fn compare_shows_energy() {
     assert!(relative("0.5") < 0.9, "{text}");
 }
 
-/// What replaces register file, pipeline and scheduler, beside them.
+/// Register file, pipeline, scheduler, and a fabric's replacements.
 #[test]
 fn a_fabric_has_its_management_beside_an_sm_s() {
     let text = succeed(&["run", "nn", "--gpu", "gtx480", "--core", "sgmf", "--energy"]);

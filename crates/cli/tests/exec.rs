@@ -45,13 +45,13 @@ fn compile(folder: &Path, args: &[&str]) -> bool {
     true
 }
 
-/// What a program does under `warpwright exec`, which is `program`.
+/// Runs `program` with its arguments under `warpwright exec`.
 fn exec(program: &[&str]) -> Ran {
     let mut exec = command(&["exec", "--"]);
     from(exec.args(program).env_remove("LD_AUDIT").env_remove("LD_LIBRARY_PATH").output().unwrap())
 }
 
-/// What `program` prints under `warpwright exec`.
+/// Output of `program` under `warpwright exec`.
 fn under_exec(program: &[&str]) -> String {
     let ran = exec(program);
     assert_eq!(ran.status, 0, "{}", ran.stderr);

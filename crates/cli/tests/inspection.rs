@@ -1,4 +1,4 @@
-//! What `inspect` shows of kernels.
+//! Output of `inspect` for kernels.
 
 use crate::common::{json, run, strings, succeed};
 use serde_json::Value;
@@ -38,7 +38,7 @@ fn inspect_shows_kernels_on_a_fabric_and_draws_them() {
             assert!((1..=108).contains(&units) && part["configuration_bits"].as_u64().unwrap() > 100, "{part}");
         }
     }
-    // What cannot be mapped has no drawing.
+    // A refused kernel has no drawing.
     let file = folder.path().join("reduction.svg");
     let ran = run(&["inspect", "reduction", "--svg", file.to_str().unwrap()]);
     assert_eq!(ran.status, 1, "{}", ran.stderr);

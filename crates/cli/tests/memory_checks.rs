@@ -167,7 +167,7 @@ fn a_race_is_a_remark_of_runs_without_time() {
         assert!(race.contains(part), "{part}: {race}");
     }
     assert_eq!(count(&with("", &["--time", "representative"]).1).0, 1);
-    // What is timed, and what is checked anyway, has no such remark.
+    // Launches that are timed or checked have no such remark.
     assert_eq!(count(&with("", &["--time", "kernels=careless"]).1).0, 0);
     assert_eq!(count(&with("", &["--time", "none", "--check-memory"]).1).0, 0);
     let (passed, remarks) = with("bar.sync 0;", &["--time", "none"]);

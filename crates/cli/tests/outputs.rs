@@ -40,7 +40,7 @@ fn files(folder: &Path) -> Files {
     all
 }
 
-/// What a killed process may leave beside the files: its unfinished ones, marked as such.
+/// The files without the marked, unfinished ones that a killed process may leave.
 fn without_unfinished(mut files: Files) -> Files {
     let is_marked = |path: &Path| path.iter().any(|part| part.to_string_lossy().ends_with(".partial"));
     files.retain(|path, _| !is_marked(path));
@@ -221,7 +221,7 @@ fn a_full_disk_loses_nothing() {
     }
 }
 
-/// What is written directly fails at once, and says so.
+/// A direct write fails at once and reports the error.
 #[test]
 fn a_full_device_is_told() {
     if !Path::new("/dev/full").exists() {

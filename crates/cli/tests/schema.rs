@@ -5,8 +5,8 @@ use crate::common;
 use common::{run, succeed};
 use serde_json::{Map, Value};
 
-/// What is wrong with `value` by `schema`, whose definitions are in `all`. Keys that the schema does not name are wrong
-/// too. Knows the keywords that our schemas have, and no others.
+/// Violations of `schema` in `value`; `all` has the definitions. Keys that the schema does not name are violations
+/// too. Supports only the keywords that our schemas have.
 fn problems(all: &Value, schema: &Value, value: &Value, place: &str) -> Vec<String> {
     let schema = schema.as_object().expect("a schema is an object");
     let mut found = Vec::new();

@@ -9,7 +9,7 @@ const RUN: [&str; 3] = ["vectoradd", "--param", "n=1000"];
 
 /// A command line, and what the message has.
 const REFUSED: &[(&[&str], &[&str])] = &[
-    // What of a run is timed.
+    // The timed part of a run.
     (&["run", "RUN", "--time", "kernels=nosuch"], &["--time: `nosuch` names nothing", "there is vectoradd"]),
     (&["run", "RUN", "--time", "kernels=vectorad"], &["did you mean `vectoradd`?"]),
     (&["run", "RUN", "--time", "kernels=99"], &["`99` names nothing: the run has launch 0"]),
@@ -20,7 +20,7 @@ const REFUSED: &[(&[&str], &[&str])] = &[
     (&["run", "RUN", "--time", "ctas=5..3"], &["the last is before the first"]),
     (&["run", "RUN", "--time", "some"], &["chooses nothing", "representative"]),
     (&["compare", "RUN", "--time", "kernels=nosuch"], &["--time: `nosuch` names nothing"]),
-    // What a timeline or a profile shows.
+    // Contents of a timeline or a profile.
     (&["timeline", "RUN", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),
     (&["profile", "RUN", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),
     (&["run", "RUN", "--profile", "--kernel", "zz"], &["--kernel zz: no such kernel ran; there is vectoradd"]),

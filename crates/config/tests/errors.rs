@@ -231,7 +231,7 @@ fn assignments_change_values() {
     assert_eq!(gpu.description, "a b");
 }
 
-/// What docs/gpus.md suggests for the older GTX 480 is consistent.
+/// Settings of docs/gpus.md for the older GTX 480 are consistent.
 #[test]
 fn the_older_gtx_480_of_the_document_loads() {
     let gpu = config::load_with(

@@ -1,4 +1,4 @@
-//! What the papers say of their GPUs, against our descriptions of them.
+//! The papers' parameters of their GPUs, against our descriptions.
 
 use config::{Unit, load};
 

@@ -205,7 +205,7 @@ impl Case {
         self.buffer(buffer)
     }
 
-    /// What a vector must be after the call.
+    /// Sets the expected result in a vector.
     pub fn expect(&mut self, buffer: usize, x: &[Num], increment: i64) {
         let length = self.buffers[buffer].expected.len();
         for (i, x) in x.iter().enumerate() {
@@ -229,7 +229,7 @@ impl Case {
         self.matrix(kind, store, x)
     }
 
-    /// What a matrix must be after the call.
+    /// Sets the expected result in a matrix.
     pub fn expect_matrix(&mut self, buffer: usize, store: Store, x: &Matrix) {
         store.each(x, |index, x| self.buffers[buffer].expect(index, x));
     }

@@ -88,7 +88,7 @@ fn dot(case: &mut Case, typed: bool, kind: Kind, conj: bool) {
     });
 }
 
-/// What is made of one vector, whose increment must be positive: otherwise zero.
+/// Reduction of one vector: `result`, or zero if its increment is not positive.
 fn one(case: &mut Case, typed: bool, kind: Kind, x: &[Num], to: Kind, result: Num) {
     let increment = case.random.one_of(&[1, 1, 2, 3, 0, -1]);
     let at_x = case.vector(kind, x, if increment > 0 { increment } else { 1 });

@@ -130,7 +130,7 @@ pub enum Shape {
     Triangular { unit: bool },
 }
 
-/// What part of a matrix is in memory.
+/// Part of a matrix in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     All,

@@ -88,7 +88,7 @@ impl Product {
     }
 }
 
-/// What differs between functions: whether types are arguments, and how they end.
+/// Forms of functions: whether types are arguments, and the last arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Plain,

@@ -139,7 +139,7 @@ const LOOK: &str = "
     ret;
 }";
 
-/// What the kernel reads of a reference to memory that contains ones.
+/// Result of the kernel for a reference to memory that contains ones.
 fn look(program: &mut Program) -> u32 {
     let (ones, out) = (program.alloc(256), program.alloc(256));
     program.fill(ones, 1.0_f32.to_bits(), 64, 0);

@@ -58,7 +58,7 @@ fn texts_that_need_each_other_become_a_module() {
         }
         let (address, bytes) = program.driver.modules.link_complete(&program.driver.platform, link).unwrap();
         assert_eq!(program.driver.modules.link_complete(&program.driver.platform, link), Ok((address, bytes)));
-        // What a program reads at that address: its own memory is a fake here.
+        // A program reads the image at that address; its memory is a fake here.
         let image = program.driver.modules.link_image(link).unwrap().to_vec();
         assert_eq!((image.len() as u64, &image[..8]), (bytes, &IMAGE_MAGIC[..]));
         let place = program.fake.put(&image);

@@ -113,7 +113,7 @@ fn memory_of_a_graph_stays_between_its_launches() {
         assert_eq!(program.numbers(out, 1), [8 + round as u32]);
     }
     assert_eq!(program.driver.memory.graph_bytes(0), 256);
-    // What a launch has left is freed by the next one if the program has asked for it.
+    // If the program requests it, a launch frees the memory left by the previous one.
     program.driver.graph_launch(executable, stream).unwrap();
     program.driver.graph_launch(executable, stream).unwrap();
     program.driver.mem_free_async(x, stream).unwrap();

@@ -17,7 +17,7 @@ pub const DEVICES: c_int = 2;
 
 #[derive(Default)]
 pub struct State {
-    /// What was called, for those functions that tests look at.
+    /// Calls of the functions that tests check.
     pub log: Vec<String>,
     /// Allocations by address.
     memory: BTreeMap<usize, Box<[u8]>>,

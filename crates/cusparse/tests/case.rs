@@ -309,7 +309,7 @@ impl Case {
         let terms = a.rows.max(a.columns) as f64;
         for (i, ((wanted, size, written), x)) in expected.iter().zip(found).enumerate() {
             let tolerance = if *written { 2.0 * (terms + 8.0) * self.kind.unit() * size } else { 0.0 };
-            // What is not written was rounded when it was stored.
+            // Unwritten elements were rounded when stored.
             let rounded = self.kind.decode(&self.kind.encode(*wanted));
             let wanted = if *written { *wanted } else { rounded };
             if (0..2).any(|part| (x[part] - wanted[part]).abs() > tolerance) {

@@ -21,7 +21,7 @@ pub struct Graphs {
     pub kernels: BTreeMap<String, Outcome>,
     /// Units that they need after each pass of the compiler, by name.
     pub stages: BTreeMap<String, Vec<(&'static str, Counts)>>,
-    /// What is done to the graphs before they run.
+    /// Change of the graphs before they run.
     pub change: fn(Dataflow) -> Dataflow,
 }
 

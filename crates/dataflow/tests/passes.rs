@@ -388,7 +388,7 @@ fn an_access_that_no_thread_performs_is_left_out() {
 
 #[test]
 fn a_first_region_that_does_nothing_is_left_out() {
-    // What stands before the loop is made anew in it: threads begin in the loop.
+    // Values from before the loop are made anew in it: threads begin in the loop.
     insta::assert_snapshot!(compiled(
         "
     ld.param.u64 %rd1, [p];

@@ -74,7 +74,7 @@ fn of_passes(stages: &BTreeMap<String, Vec<(&'static str, Counts)>>) -> String {
         for (pass, sum) in PASSES.iter().zip(&mut sums) {
             let counts = match *pass {
                 "repeated" => stages[at("addresses") - 1].1,
-                // What a pass leaves over is dead.
+                // Nodes left over by a pass are dead.
                 "addresses" | "fuse" | "order" => stages[at(pass) + 1].1,
                 pass => stages[at(pass)].1,
             };

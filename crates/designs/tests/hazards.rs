@@ -114,7 +114,7 @@ fn a_store_board_holds_writers_behind_stores_only() {
     let drawn = run::<StoreBoard>(&(), &lines);
     assert!(at(&drawn, 1, 'I') < at(&drawn, 0, 'C'), "stores do not wait for each other");
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'C'));
-    // What has a result is left to the allocation of registers.
+    // Instructions with a result are left to register allocation.
     assert_eq!(run::<StoreBoard>(&(), &hazard()).draw(), run::<Scoreboard>(&(), &hazard()).draw());
 }
 

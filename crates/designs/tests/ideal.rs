@@ -306,7 +306,7 @@ fn random_program(seed: u64) -> Vec<Line> {
 struct LaneByLane {
     /// Youngest writer of each warp's register and lane, by its place in program order.
     writers: HashMap<(u16, u16, usize), u32>,
-    /// What an instruction of a warp waits for.
+    /// Writers that each instruction waits for.
     needs: HashMap<(u16, u32), Vec<u32>>,
     written: HashMap<(u16, u32), Cycle>,
     checked: u64,

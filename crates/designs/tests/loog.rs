@@ -254,7 +254,7 @@ fn storage() {
     // As docs/designs/loog.md has it.
     let stations = station.total_bits() + operands.total_bits();
     assert_eq!([table.total_bits(), stations, queue.total_bits()], [33_664, 103_072, 51_520]);
-    // What it adds to an SM, whose GPU has a scoreboard and eight collectors: several times what GhOST adds.
+    // Bits added to an SM whose GPU has a scoreboard and eight collectors: several times the bits of GhOST.
     let added = table.total_bits() - 32 * 263 + stations * 24 / 32 + queue.total_bits();
     let spec = CoreSpec::new(&gpu(), Form::Sass, CoreOptions::default()).unwrap();
     let ghost = <designs::ghost::Ghost>::new(&Default::default(), &spec).structures();

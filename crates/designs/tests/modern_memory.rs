@@ -132,7 +132,7 @@ fn latencies_are_those_of_the_description() {
     }
 }
 
-/// What a load of constants that misses takes beside the time of memory: its stages to the cache, and from the reply to the
+/// Cycles of a constant load that misses, besides memory latency: its stages to the cache, and from the reply to the
 /// issue of a reader.
 const BESIDE_MEMORY: u64 = 16;
 

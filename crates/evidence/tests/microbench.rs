@@ -133,7 +133,7 @@ fn quantities_have_names_of_their_own_and_are_measured() {
     }
 }
 
-/// What is measured in machine code is what the description says, where a closed form exists.
+/// Measurements in machine code equal the description where a closed form exists.
 #[test]
 fn machine_code_takes_the_time_of_its_row() {
     let gpu = config::load("a40").unwrap();

@@ -168,7 +168,7 @@ fn an_l1_hit_takes_the_latency_of_l1() {
     }
 }
 
-/// What a request past L1 takes that hits in L2, in core cycles. In the SM: the
+/// Latency of a request past L1 that hits in L2, in core cycles. In the SM: the
 /// fixed part and the cycle in which the load/store unit begins. On the way: out of the
 /// outbox (1), into the slice (1), the latency path, look-up (1), to the crossbar (1), out of it (1),
 /// into the inbox (1).

@@ -77,7 +77,7 @@ fn a_run_that_is_kept_is_told_as_if_it_had_just_run() {
         assert_eq!(ran, of(options).points.len(), "{options:?}");
         let (second, again) = made(&of(options), &store);
         assert!(again == 0 && told(&second) == told(&first), "{options:?}: {again}");
-        // What is told beside the JSON.
+        // Results outside the JSON.
         for (one, other) in first.cells.iter().zip(&second.cells) {
             assert!(one.complete().map(|r| &r.by_kernel) == other.complete().map(|r| &r.by_kernel));
         }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const ROOM: usize = 2;
 
 kit::counters! {
-    /// What tiny cores count.
+    /// Counters of tiny cores.
     pub struct TinyCounters {
         /// CTAs ended.
         pub ctas: "CTAs",

@@ -61,7 +61,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     all
 }
 
-/// What is wrong with the links of `text`, which is in `folder`.
+/// Broken links of `text`, which is in `folder`.
 fn broken(text: &str, folder: &Path) -> Vec<String> {
     let is_broken = |link: &String| {
         if link.contains("://") || link.starts_with("mailto:") {

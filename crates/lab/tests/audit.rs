@@ -171,8 +171,8 @@ fn every_design_everywhere() {
     }
 }
 
-/// What the paper's rules leave: a write goes before an older read that waits in an operand collector.
-/// Nothing else, and nothing of it under `ghost` ([`ghost_on_gtx480`]).
+/// The paper's rules leave one violation: a write passes an older read that waits in an operand collector.
+/// It does not occur under `ghost` ([`ghost_on_gtx480`]).
 #[test]
 fn ghost_by_its_paper_alone_lets_writes_pass_reads() {
     let (_, findings) = audited("accel-sim/gtx480", Form::Ptx, "ghost-unguarded", "spmv");
@@ -180,7 +180,7 @@ fn ghost_by_its_paper_alone_lets_writes_pass_reads() {
     assert_eq!(findings.total(), findings.count(Violation::War), "{findings}");
 }
 
-/// What a scalar register or ALU makes quicker must not write before an older instruction has read: the
+/// Instructions sped up by a scalar register or ALU must not write before an older one has read: the
 /// designs that leave that to latency have no such write without a scalar path, and none with it. Without
 /// the rule (D-SV7) each of these workloads had some.
 #[test]

@@ -33,7 +33,7 @@ fn plan(file: &Path, every: Duration) -> Option<CheckpointPlan> {
 fn run(setup: &Setup, job: &Job, checkpoints: Checkpoints) -> (String, u64, usize) {
     let report = run_kept(setup, job, checkpoints, &mut Unattended).unwrap_or_else(|e| panic!("{}: {e}", setup.core));
     let (cycles, kernels) = (report.total.number("total_cycles") as u64, report.kernels.len());
-    // What JSON leaves out.
+    // Parts that JSON omits.
     let rest = format!("{:?}{:?}{:?}", report.samples, report.overview, report.by_kernel);
     let mut report = serde_json::to_value(&report).expect("reports are JSON");
     report.as_object_mut().expect("an object").remove("host").expect("host figures");

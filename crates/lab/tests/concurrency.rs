@@ -133,7 +133,7 @@ fn launches(all: &[(u32, u32)]) -> (Stats, Vec<(f64, Stats)>) {
     (bench.device.total_statistics(), kernels.iter().map(of).collect())
 }
 
-/// What holds for the statistics of a run and for those of each kernel.
+/// Invariants of the statistics of a run and of each kernel.
 fn adds_up(stats: &Stats) {
     let of = |name| stats.number(name);
     assert_eq!(of("cycles") + of("launch_cycles"), of("total_cycles"));
@@ -175,7 +175,7 @@ fn kernels_that_overlap_count_a_cycle_of_the_run_once() {
     assert_eq!([latency(0), latency(1), total.number("launch_cycles")], [1003.0, 1903.0, 1003.0]);
     assert!(ends[0] > 1903.0 + 1000.0, "{ends:?}");
     assert_eq!(total.number("total_cycles"), ends[0].max(ends[1]));
-    // What the first did meanwhile is not the second one's.
+    // The first kernel's work is not counted for the second.
     let alone = |ctas| launches(&[(ctas, 0)]).1[0].1.number("warp_instructions");
     let others = kernels[1].1.number("warp_instructions") - alone(301);
     assert!(others > 0.0 && others < alone(1), "{others} of {}", alone(1));

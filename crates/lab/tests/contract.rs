@@ -1,5 +1,5 @@
-//! What every core design owes, on small programs: each instruction issues and is written back once,
-//! nothing waits indefinitely, every issue slot has its account, no order is broken, and sleeping changes
+//! Contract of every core design, on small programs: each instruction issues and is written back once,
+//! nothing waits indefinitely, every issue slot has its account, no order is broken, and sleeping
 //! changes nothing. The timelines are golden: designs in [`DRAWN`] as drawings, the others as digests.
 //!
 //! A design takes part by its row in `designs.rs`. `INSTA_UPDATE=always` writes its line or its file.

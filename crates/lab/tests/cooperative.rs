@@ -27,7 +27,7 @@ const THREADS: u32 = 96;
 const COUNT: u32 = CTAS * THREADS;
 const ROUNDS: u32 = 3;
 
-/// What the kernel leaves in its first buffer.
+/// Final contents of the kernel's first buffer.
 fn run(gpu: &str, core: &str, code: ModuleCode<'_>, with_workspace: bool) -> Result<Vec<u32>, String> {
     run_kernel("rounds", gpu, core, code, with_workspace)
 }

@@ -306,7 +306,7 @@ const WARPS: u32 = 12;
 /// Runs that a description is tried with.
 const PARTS: usize = 4;
 
-/// What descriptions are run with.
+/// Inputs of the runs.
 struct Bench<'a> {
     trace: &'a Path,
     classes: &'a str,
@@ -453,7 +453,7 @@ fn others(key: &Key, now: &Value) -> Vec<String> {
     }
 }
 
-/// What is known of a key of a description.
+/// Effect of a key of a description.
 #[derive(Debug, PartialEq)]
 enum Verdict {
     /// A value that changes a figure.
@@ -507,7 +507,7 @@ fn every_key_changes_something() {
     let elsewhere = names(ELSEWHERE);
     let (mut seen, mut alive) = (BTreeSet::new(), BTreeSet::new());
     for raw in descriptions() {
-        // What another description has shown need not be shown again.
+        // Keys shown alive by another description are not retried.
         let is_open = |path: &String| !alive.contains(path) && !elsewhere.contains(path);
         let work: Vec<_> = keys_of(&raw).into_iter().filter(|(_, path, _)| is_open(path)).collect();
         let bases: Mutex<BTreeMap<String, Vec<Figures>>> = Mutex::default();

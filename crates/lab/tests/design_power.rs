@@ -9,7 +9,7 @@ use sm::SmTotals;
 use std::collections::BTreeMap;
 use workloads::Form;
 
-/// What a report has of the counters that structures are used by.
+/// Counters of a report by which structures are used.
 fn counts(report: &Report) -> AnySnapshot {
     let count = |name: &str| report.total.number(name) as u64;
     let mut counts = Snapshot::<SmTotals>::default();

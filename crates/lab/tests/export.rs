@@ -1,4 +1,4 @@
-//! What is recorded of a live run and run again is the same run.
+//! A recording of a live run replays as the same run.
 
 use isa::{Access, CtaSlot, DynInst, KernelId, OperandValues, Space, StepContext, WarpSlot, WarpStream};
 use lab::{Compression, Export, HostThreads, Job, Report, Setup, TraceFormat, Unattended, export, run};

@@ -226,7 +226,7 @@ fn a_warp_that_counts_while_it_waits_ends_without_time() {
     {
         assert!(message.contains(part), "no {part} in:\n{message}");
     }
-    // What only computes may do so for as long as a thousand looks at it.
+    // Pure computation is a livelock after a thousand unchanged checks.
     let computes =
         |patience| run_with((Time::None, patience), &format!("{LONG_LOOP}\nst.global.u32 [%p], %r2;"), 1, 64, false);
     assert_eq!(computes(100).unwrap()[0], 20000 * 20001 / 2);
@@ -241,7 +241,7 @@ fn a_cta_that_waits_for_a_later_one_ends_in_time() {
     assert_eq!(timed.unwrap()[0], 9);
     let message = untimed.unwrap_err().to_string();
     assert!(message.contains("livelock") && message.contains("waits for later ones"), "{message}");
-    // What is tried out first is undone and timed.
+    // A failed trial is undone, and the launch timed.
     let representative: Time = "representative".parse().unwrap();
     assert_eq!(run_as(representative, body, 2, 32, false).unwrap()[0], 9);
 }

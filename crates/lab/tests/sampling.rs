@@ -29,7 +29,7 @@ fn sampling(report: &Report) -> &Sampling {
 
 const CHOICES: [&str; 5] = ["none", "kernels=1..2", "ctas=1..3", "representative", "representative:tolerance=100"];
 
-/// What every sampled report keeps.
+/// Invariants of every sampled report.
 fn check(report: &Report, full: &Report, what: &str) {
     let check = report.check.as_ref().expect("there is a reference");
     assert!(check.passed, "{what}: {}", check.details);

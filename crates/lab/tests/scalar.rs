@@ -61,7 +61,7 @@ fn machine_code_is_right_with_scalar_registers() {
     guarded("v100", Form::Sass, &["inorder+scalar+memory", "ghost+scalar+half+compiler"]);
 }
 
-/// What the paper says of its own simulator (section 6.3.1): divergent kernels read wrong values.
+/// As in the paper's own simulator (section 6.3.1), divergent kernels read wrong values.
 #[test]
 fn without_a_guard_divergent_workloads_read_wrong_values() {
     let wrong = |name| figure(&done("gtx480", "inorder+scalar+unguarded", Form::Ptx, name), "scalar_misreads");

@@ -142,7 +142,7 @@ pub(crate) fn figures(device: &mut SimulatedDevice<'_>) -> Figures {
 /// Runs all behaviours. Gives how many there were: of those that fit on an SM.
 ///
 /// # Errors
-/// What went wrong.
+/// A run fails.
 fn run(gpu: GpuConfig, core: &str) -> Result<usize, String> {
     behaviours(gpu, core).map(|(count, _)| count)
 }
@@ -150,7 +150,7 @@ fn run(gpu: GpuConfig, core: &str) -> Result<usize, String> {
 /// Runs all behaviours; gives how many fit on an SM, and their statistics.
 ///
 /// # Errors
-/// What went wrong.
+/// A run fails.
 pub(crate) fn behaviours(gpu: GpuConfig, core: &str) -> Result<(usize, Figures), String> {
     let setup = Setup {
         core: core.into(),

@@ -1,4 +1,4 @@
-//! What is said of wrong launch files.
+//! Messages for wrong launch files.
 
 use crate::fake::*;
 use insta::assert_snapshot;
@@ -227,7 +227,7 @@ args = [{ struct = ['n', { i32 = 1 }] }]
     assert!(late.starts_with("test.toml:4:9: 2 values from element 3 on do not fit the 4 of the buffer"), "{late}");
 }
 
-/// What an output asks for is checked before the first launch; an output that cannot be made does not keep back the others.
+/// Requests of outputs are checked before the first launch; an output that fails does not suppress the others.
 #[test]
 fn outputs_are_checked_first_and_made_all_the_same() {
     let text = |output: &str| {

@@ -92,7 +92,7 @@ fn run<I: AsRef<OsStr>>(place: &Place, program: &Path, args: impl IntoIterator<I
     place.command(program).args(args).output().expect("it runs")
 }
 
-/// What a program prints, which must end with `status`.
+/// Output of a program, which must end with `status`.
 fn printed(output: &Output, status: i32) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(status), "{out}{err}");
@@ -156,7 +156,7 @@ fn kernels_print_in_order_with_the_program() {
     let place = Place::new();
     let Some(program) = place.compile("output", 12) else { return };
     let hello = "thread 0 of 32 says hello 2.50\nthread 1 of 32 says hello 2.50\n";
-    // What is still to do when the program ends is done.
+    // Pending work is completed when the program ends.
     assert_eq!(printed(&run(&place, &program, [""; 0]), 7), format!("before\n{hello}after\n{hello}"));
 }
 

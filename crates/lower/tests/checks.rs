@@ -30,7 +30,7 @@ fn run_with(policy: OutOfBounds, checks: bool, items: &str, grid: u32, block: u3
     Run { state, buffer, outcome }
 }
 
-/// What the checks find of a kernel with this body.
+/// Findings of the checks in a kernel with this body.
 fn found(body: &str, grid: u32, block: u32) -> Vec<Finding> {
     let run = run_with(OutOfBounds::Error, true, &kernel(body), grid, block);
     run.outcome.unwrap_or_else(|fault| panic!("{fault}"));

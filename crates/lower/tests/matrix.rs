@@ -361,7 +361,7 @@ fn to_memory(matrix: &Matrix, element: Element, order: Order, stride: u32) -> Ve
     memory
 }
 
-/// What `wmma.load` does with the fragment's table.
+/// Executes `wmma.load` by the fragment's table.
 fn load(fragment: &Fragment, memory: &[u8], order: Order, stride: u32) -> Columns {
     let mut columns = vec![[0u32; 32]; fragment.registers()];
     for element in fragment.memory(order).expect("an order that exists") {
@@ -379,7 +379,7 @@ fn load(fragment: &Fragment, memory: &[u8], order: Order, stride: u32) -> Column
     columns
 }
 
-/// What `wmma.store` does with it.
+/// Executes `wmma.store` by the table.
 fn store(fragment: &Fragment, columns: &Columns, memory: &mut [u8], order: Order, stride: u32) {
     for element in fragment.memory(order).expect("an order that exists") {
         for (lane, offset) in element.offsets(stride).into_iter().enumerate() {

@@ -15,7 +15,7 @@ fn squares(count: u32) -> Vec<u8> {
     (0..count).flat_map(|i| (i * i).to_le_bytes()).collect()
 }
 
-/// What `kernel` writes, with a constant of squares.
+/// Output of `kernel`, with a constant of squares.
 fn written(loaded: &Loaded, kernel: &str, table: Option<Vec<u8>>) -> Vec<u32> {
     let mut state = DeviceState::default();
     state.load(&loaded.module).unwrap();

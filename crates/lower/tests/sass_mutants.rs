@@ -182,7 +182,7 @@ fn more_constants_than_operands_can_name_are_refused() {
     assert!(problems[0].contains("33000 different words of constants"), "{problems:?}");
 }
 
-/// What is not found before is a fault of the warp, never an instruction that does not exist.
+/// A jump that loading accepts faults the warp; no instruction beyond the code executes.
 #[test]
 fn jumps_beyond_the_code_fault() {
     let words = |code: &[u128]| load_words("k", 75, code, REGISTERS);
@@ -229,7 +229,7 @@ fn code_of_every_shorter_length_is_refused() {
             let case = format!("{bytes} of {size} bytes of {folder}/{name}");
             assert!(bytes == size || load(bytes + 8).is_err(), "{case} and half an instruction");
             let loaded = load(bytes).unwrap_or_else(|e| panic!("{case}: {e}"));
-            // What compilers put after the last instruction that is reached may be missing.
+            // Padding after the last instruction that is reached may be missing.
             loads |= loaded.rejected.is_empty();
             assert_eq!(loaded.rejected.is_empty(), loads, "{case}");
             refused += u32::from(!loads);

@@ -119,7 +119,7 @@ pub(crate) fn sum(numbers: &[Number], fraction_bits: i32, d: Element, result_bit
     out as u32 | if total < 0 { sign } else { 0 }
 }
 
-/// What adds how: products at once, bits of fraction, bits of a result of single precision.
+/// Rule of a sum: products at once, bits of fraction, bits of a result of single precision.
 fn rule(sm: u32, factor: Element) -> (usize, i32, u32) {
     let bytes = matches!(factor, Element::E4m3 | Element::E5m2);
     match sm {

@@ -93,7 +93,7 @@ fn vectors_agree_with_the_host() {
     }
 }
 
-/// What the timing model sees of the atomics of a kernel: the kind, and the bytes of a lane.
+/// Atomics of a kernel in the timing model: the kind, and the bytes of a lane.
 fn accesses(loaded: &Loaded, kernel: &str) -> Vec<(Access, u8)> {
     let kernel = loaded.kernel(kernel).unwrap();
     let accesses = kernel.program.insts().iter().filter_map(|inst| inst.mem);

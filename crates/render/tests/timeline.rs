@@ -64,7 +64,7 @@ fn check_konata(text: &str) -> usize {
     known.len()
 }
 
-/// What a file for Perfetto holds, by process.
+/// Contents of a Perfetto file, by process.
 #[derive(Default)]
 struct Trace {
     /// Number of asynchronous slices that are in no other, by process and category.

@@ -1,4 +1,4 @@
-//! What the energy model is told of a fabric: the bits that move, counted where they move, against counts by hand.
+//! Counts of a fabric for the energy model: bits that move, counted where they move, against counts by hand.
 
 use crate::support::{Bench, Graph, PARAM, YES, config, divide, mapping};
 use dataflow::graph::{Dataflow, Input, NodeOp, ThreadValue, Uniform};

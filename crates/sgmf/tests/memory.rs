@@ -97,8 +97,7 @@ fn atomic_operations_go_to_l2_and_lose_nothing() {
     assert_eq!(bench.counters().fabric.disabled_accesses, 100);
 }
 
-/// What is at the data port of an atomic operation of 32 bits: both values of a compare-and-swap; of an addition the
-/// lower half.
+/// Data port of a 32-bit atomic operation: a compare-and-swap takes both values, an addition the lower half.
 #[test]
 fn atomic_operations_take_their_part_of_a_token() {
     for (op, c, data, after) in [

@@ -45,7 +45,7 @@ fn expected(kernel: &Arc<Kernel>, [ctas, threads]: [u32; 2], words: &[u32], base
     bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes"))).collect()
 }
 
-/// What differs between runs of one kernel on fabrics.
+/// Settings that vary between runs of a kernel.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     entries: u32,

@@ -43,7 +43,7 @@ fn graph(steps: &[(u8, u8, u8, u8)]) -> Region {
                 let label = graph.node(NodeOp::Label(0b1000), &[chain, a]);
                 let address = graph.add(place, Input::Immediate(base));
                 let stored = graph.store(PARAM, address, b, label);
-                // What comes after it waits for it, and is enabled as before.
+                // Later accesses wait for it, and are enabled as before.
                 chain = graph.node(NodeOp::Join, &[chain, stored]);
             }
         }

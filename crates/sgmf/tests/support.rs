@@ -233,7 +233,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What entered buffers has left them, whatever the graph.
+    /// Bits that entered buffers have left them, in any graph.
     fn check_counts(&self) {
         let SgmfCounters { fabric: f, works, .. } = self.counters();
         assert_eq!(f.token_bits, f.token_bits_read, "bits of tokens written and read");

@@ -255,7 +255,7 @@ fn instructions_may_share_a_program_counter() {
     assert_eq!((trace.program.insts().len(), trace.oddities.unknown_opcodes.len()), (60_000, 60_000));
 }
 
-/// What is in a compressed file, or why it cannot be read.
+/// Contents of a compressed file, or the error.
 fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
     unpacked_in(&tempfile::tempdir().unwrap(), bytes)
 }
@@ -279,7 +279,7 @@ fn check_damage(good: &[u8], text: &[u8]) {
     for at in 0..good.len() * 8 {
         let mut flipped = good.to_vec();
         flipped[at / 8] ^= 1 << (at % 8);
-        // What has other first bytes is taken as it is.
+        // A file with other first bytes is read as it is.
         let read = unpacked(&flipped);
         assert!(at < 48 || read.map_or(true, |read| read == text), "bit {at}");
     }

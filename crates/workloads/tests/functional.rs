@@ -306,7 +306,7 @@ fn many_instructions_write_for_the_whole_warp() {
     assert!(written_at_once("histogram", 80) < 20);
 }
 
-/// What exec finds in the PTX agrees with what NVIDIA's assembler says of it.
+/// Bytes of shared memory from PTX agree with NVIDIA's assembler.
 #[test]
 fn shared_memory_as_recorded() {
     for workload in ALL {

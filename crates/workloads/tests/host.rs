@@ -9,7 +9,7 @@ use workloads::device::{
     Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ParameterInfo,
 };
 
-/// What runs the launches of a [`Host`].
+/// Executor of the launches of a [`Host`].
 pub trait Runs {
     /// The memory.
     fn state(&mut self) -> &mut DeviceState;
@@ -27,7 +27,7 @@ pub trait Runs {
 pub struct Host<R> {
     pub runs: R,
     pub modules: Vec<Loaded>,
-    /// What PTX is run with.
+    /// Registers for PTX.
     pub registers: Registers,
 }
 

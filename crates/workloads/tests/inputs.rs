@@ -1,4 +1,4 @@
-//! What workloads ask of a device, seen on one that executes nothing.
+//! Requests of workloads to a device, on one that executes nothing.
 
 use insta::assert_snapshot;
 use sha2::{Digest, Sha256};

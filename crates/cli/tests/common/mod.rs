@@ -31,7 +31,7 @@ pub fn let_work(child: &std::process::Child, time: Duration) {
     }
 }
 
-/// What came of a command.
+/// Outcome of a command.
 pub struct Ran {
     pub status: i32,
     pub stdout: String,

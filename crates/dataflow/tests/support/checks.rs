@@ -1,4 +1,4 @@
-//! What holds for every placement and all routes.
+//! Invariants of every placement and all routes.
 
 use dataflow::fabric::{End, Fabric};
 use dataflow::graph::Region;

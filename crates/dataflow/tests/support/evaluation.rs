@@ -1,10 +1,10 @@
-//! What a kernel's graphs do for one thread, the nodes of a region firing in any order that their tokens allow.
+//! Evaluates a kernel's graphs for one thread; nodes of a region fire in any order that their tokens allow.
 
 use dataflow::graph::{AccessKind, Dataflow, Input, NodeOp, Region, Target, ThreadValue};
 use exec::function::Evaluator;
 use std::collections::BTreeMap;
 
-/// What a thread has done.
+/// Effects of a thread.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Memory that it has written, by address.

@@ -168,7 +168,7 @@ pub fn record_panics() {
     }));
 }
 
-/// What a panic said.
+/// Message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default();
@@ -277,7 +277,7 @@ pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn
                 Ok(Err(error)) => Err((Kind::Refused, error.to_string())),
                 Ok(Ok(loaded)) => guarded(|| functional(loaded, case, input)),
             };
-            // What needs more registers than allowed is reported.
+            // A kernel that needs too many registers is refused.
             let too_few = |kind: &Kind, detail: &str| {
                 *kind == Kind::Refused && *mode == "allocated-24" && detail.contains("registers")
             };

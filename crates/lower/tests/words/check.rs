@@ -87,7 +87,7 @@ pub fn uniform(code: u128, forms: &[u128], immediate: u32) -> Vec<Form> {
     list
 }
 
-/// What an instruction sees in one lane.
+/// Operands of an instruction in a lane.
 pub struct Lane<'a> {
     registers: &'a Registers,
     parameter: &'a [u32],

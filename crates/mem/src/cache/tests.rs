@@ -286,7 +286,7 @@ fn dirty_lines_are_written_back_one_by_one_and_stay() {
     while cache.pop_ready().is_some() {}
     assert!(cache.write_back_one(4) && cache.dirty_lines() == 0);
     assert_eq!(serve(&mut cache), [(RequestKind::WriteBack, 0x400)]);
-    // What is not known of a sector is not there after the write-back, either.
+    // Unknown bytes of a sector stay missing after the write-back.
     let mut sectors = Cache::new(&cache_config());
     sectors.access(0, &write(0x40, 0, 0xf));
     assert!(sectors.write_back_one(0));

@@ -515,7 +515,7 @@ fn outcome_by_windows(
     let mut answers = Vec::new();
     for start in (0..).step_by(window as usize) {
         exchange_all(&mut system, &mut gates, &mut ports, per);
-        // What a machine does at the same time.
+        // Concurrent with the SMs in a machine.
         run_shuffled(&mut system, start, start + 2 * window);
         for now in start..start + window {
             for (cluster, gate) in gates.iter_mut().enumerate() {

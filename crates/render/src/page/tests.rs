@@ -420,7 +420,7 @@ fn many_designs_are_a_table_with_colours() {
         assert_eq!(speedups.descendants().filter(|node| is(node, "tr")).count(), 32);
         assert_eq!(speedups.descendants().filter(|node| is(node, "svg")).count(), 0);
         assert_eq!(speedups.descendants().filter(|node| has_class(node, "faster")).count(), 31 * 11 - 11);
-        // What is higher than a screen is opened by the reader.
+        // Parts higher than a screen are closed at first.
         let closed = |id: &str| section(id).descendants().filter(|node| is(node, "details")).count();
         assert_eq!((closed("stalls"), closed("figures")), (31, 1));
     });

@@ -254,7 +254,7 @@ impl Program<'_> {
         self.line("shl.b32 %r25, %r25, 2;");
         self.line("mov.u32 %r26, own;");
         self.line("add.u32 %r25, %r25, %r26;");
-        // What has not been stored is not read.
+        // Only stored words are read.
         self.line(format!("st.local.u32 [%r25], %r{d};"));
         self.line(format!("ld.local.u32 %r{}, [%r25];", (gene >> 6) % REGISTERS));
     }

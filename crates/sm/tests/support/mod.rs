@@ -1,4 +1,4 @@
-//! What the tests of the SM share: scripted warps, a small GPU, a memory of fixed latency, a run
+//! Support of the SM's tests: scripted warps, a small GPU, a memory of fixed latency, a run
 //! loop that sleeps or does not.
 use config::{GpuConfig, Unit};
 use gpu::Core;
@@ -70,7 +70,7 @@ pub struct Line {
     pub times: u32,
     /// Line of the re-convergence PC that it executes under.
     pub reconverge: Option<u32>,
-    /// What its sources hold in each lane; the number of the lane unless said.
+    /// Value of its sources in each lane; by default, the number of the lane.
     pub value: fn(u32) -> u32,
     pub partial: bool,
     pub per_lane: bool,
@@ -349,7 +349,7 @@ pub struct Scripted {
     started: usize,
     per_warp: fn(usize, &mut Line),
     skip: fn(usize, usize) -> bool,
-    /// What waits for the exchange: cycles, and the warps that it holds.
+    /// Waits for the exchange: cycles, and the held warps.
     waiting: Vec<Cycle>,
     held: Vec<WarpSlot>,
     /// Transfers by number: warp, and whether it has arrived.
@@ -488,7 +488,7 @@ impl WarpStream for Scripted {
     }
 }
 
-/// What a run is made of; `run` makes it.
+/// Inputs of a run; `run` performs it.
 #[derive(Clone, Debug)]
 pub struct Bench {
     pub gpu: GpuConfig,
@@ -573,7 +573,7 @@ impl Bench {
         self.run_design::<InOrder, O>(&(), observer)
     }
 
-    /// What a design does, drawn.
+    /// Timeline of a design.
     pub fn draw<P: CoreDesign>(&self, config: &ConfigOf<P>) -> Timeline {
         self.run_design::<P, _>(config, Timeline::default()).sm.observer
     }
