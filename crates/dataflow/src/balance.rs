@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 /// Maximum number of passes that move nodes.
 const MOST_PASSES: usize = 16;
 
-/// What delays may take.
+/// Resources for delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Control units that nodes leave.

@@ -11,7 +11,7 @@ use isa::Space;
 
 /// The memory that threads access.
 pub trait Memory {
-    /// What an access failed by: bounds, alignment.
+    /// Cause of a failed access: bounds, alignment.
     type Error;
     /// The bytes at an address, zero-extended.
     ///
@@ -32,7 +32,7 @@ pub trait Memory {
     fn thread(&mut self, cta: u64, thread: u64);
 }
 
-/// What went wrong in an evaluation.
+/// Cause of a failed evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvaluationError<E> {
     /// An access.

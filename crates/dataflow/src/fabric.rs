@@ -21,7 +21,7 @@ use crate::mapping::{LinkId, UnitId, Wire};
 /// Number of kinds of units.
 pub const KINDS: usize = UnitKind::ALL.len();
 
-/// What a functional unit does.
+/// Kind of a functional unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UnitKind {
     /// Integer and floating-point arithmetic, selection.
@@ -155,7 +155,7 @@ impl Fabric {
         Ok(fabric)
     }
 
-    /// What it was made from.
+    /// Its specification.
     pub const fn spec(&self) -> &FabricSpec {
         &self.spec
     }

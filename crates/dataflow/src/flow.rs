@@ -10,7 +10,7 @@ use exec::op::Op;
 use isa::Control;
 use std::ops::Range;
 
-/// What may follow a block.
+/// Successors of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// One block, always.

@@ -33,7 +33,7 @@ pub struct RegionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LiveId(pub u32);
 
-/// What a port of a node takes.
+/// Value at a port of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// The result of a node, a token for each thread.
@@ -55,7 +55,7 @@ pub enum ThreadValue {
     Live,
 }
 
-/// What a memory access does.
+/// Kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// Result: the value, extended as the format says.
@@ -78,7 +78,7 @@ pub enum Target {
 /// A load, a store or an atomic operation of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What it does.
+    /// Its kind.
     pub kind: AccessKind,
     /// Where it goes.
     pub target: Target,
@@ -102,7 +102,7 @@ pub fn operands(atomic: &Atomic, [data, second]: [u64; 2]) -> [u64; 2] {
     }
 }
 
-/// What a node does. Ports are in the order of the inputs.
+/// Operation of a node. Ports are in the order of the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeOp {
     /// The injector sends a value of the thread. No port.
@@ -127,7 +127,7 @@ pub enum NodeOp {
 /// A node of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What it does.
+    /// Its operation.
     pub op: NodeOp,
     /// By port.
     pub inputs: Vec<Input>,

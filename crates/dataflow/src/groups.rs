@@ -19,7 +19,7 @@ use isa::Space;
 /// A value that instructions read and write: one or two columns, or a predicate.
 pub(crate) type GroupId = usize;
 
-/// What a region takes a value from without a place in memory.
+/// Source of a value in a region, without a place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anew {
     /// It is the same for all threads.
@@ -59,7 +59,7 @@ pub(crate) struct Groups {
     /// Columns of each group: 1 or 2; 0 of predicates.
     pub columns: Vec<u8>,
     predicates: usize,
-    /// What each group is made anew from.
+    /// Source of each group made anew.
     pub anew: Vec<Option<Anew>>,
     /// Groups that are live at the beginning of each block.
     pub live: Vec<Vec<bool>>,
@@ -202,7 +202,7 @@ impl Groups {
         }
     }
 
-    /// What an operand is made from anew, if it is.
+    /// Source of an operand that is made anew.
     pub fn operand_anew(&self, kernel: &Kernel, operand: Use) -> Option<Anew> {
         match operand {
             Use::Read(r, n) if r.is_constant() => Some(Anew::Uniform(Input::Immediate(constant(kernel, r, n)))),
@@ -266,7 +266,7 @@ impl Groups {
     }
 }
 
-/// What a result of the instruction at `pc` is made from anew, from what its operands are made from.
+/// Source of a result of the instruction at `pc` that is made anew, by the sources of its operands.
 fn result_anew(function: &Function, operands: &[Anew], uniforms: &mut Uniforms, pc: u32, result: u8) -> Option<Anew> {
     let uniform = |anew: &Anew| match anew {
         Anew::Uniform(input) => Some(*input),

@@ -49,7 +49,7 @@ pub struct Compiled {
     pub regions: Vec<RegionReport>,
 }
 
-/// What the mapping of a region took.
+/// Report on the mapping of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionReport {
     /// The region of the kernel that it is a part of, or that it is.

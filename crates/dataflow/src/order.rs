@@ -13,7 +13,7 @@ enum Class {
     Local,
 }
 
-/// What younger accesses may have to wait for, of one class.
+/// Accesses of one class that younger ones may wait for.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     /// The last stores on the ways to here.
@@ -38,7 +38,7 @@ fn classes(space: Space) -> &'static [Class] {
 }
 
 impl Order {
-    /// What an access to `space` waits for.
+    /// Dependences of an access to `space`.
     pub fn before(&self, space: Space, writes: bool) -> BTreeSet<NodeId> {
         let of = |class: &Class| {
             let Pending { stores, loads } = &self.0[*class as usize];

@@ -1,4 +1,4 @@
-//! What a fabric cannot execute.
+//! Kernels that a fabric refuses.
 
 use exec::function::Function;
 use exec::kernel::Kernel;

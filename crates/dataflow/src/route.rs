@@ -19,7 +19,7 @@ const LINK: u64 = 8;
 /// Price of a link that a tree has already, by its distance from the root: a longer tree is later.
 const SHARED: u64 = 4;
 
-/// What was not routed.
+/// Routing failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unroutable {
     /// There is no path at all.

@@ -107,7 +107,7 @@ pub fn node(node: &Node) -> String {
     }
 }
 
-/// What a node does, in a word or two.
+/// Operation of a node, in a word or two.
 pub fn operation(op: &NodeOp) -> String {
     match op {
         NodeOp::Inject(value) => thread_value(*value),

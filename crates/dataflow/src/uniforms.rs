@@ -10,7 +10,7 @@ pub fn along(at: Dim3, axis: u8) -> u64 {
     u64::from([at.x, at.y, at.z][usize::from(axis)])
 }
 
-/// What uniform values are computed from.
+/// Inputs of uniform values.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
     /// Packed parameters, in words.

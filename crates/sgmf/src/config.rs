@@ -6,7 +6,7 @@ use dataflow::resources::SPECIAL_CLASSES;
 use isa::OpClass;
 
 kit::words! {
-    /// What L1 does with stores.
+    /// Write policy of L1.
     pub enum L1Write {
         /// Write-back, write-allocate (§6).
         Back = "back",

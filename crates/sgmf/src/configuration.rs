@@ -65,7 +65,7 @@ impl Access {
     }
 }
 
-/// What a unit computes.
+/// Operation of a unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
     Apply(Function),
@@ -100,7 +100,7 @@ pub(crate) struct Unit {
     pub ports: Range<u32>,
     pub operands: [Operand; MOST_PORTS],
     pub targets: Range<u32>,
-    /// What a firing costs.
+    /// Work of a firing.
     pub work: Work,
     pub moves: Moves,
 }
@@ -480,7 +480,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// What a firing of node `at` moves within its unit.
+    /// Bits moved in its unit by a firing of node `at`.
     fn moves(&self, at: usize, kind: Kind, latency: u32) -> Moves {
         let result = self.token_bits(at);
         let is_fifo = matches!(self.mapping.region.nodes[at].op, NodeOp::Delay(_));

@@ -67,7 +67,7 @@ impl<O: Observer, S> Sgmf<O, S> {
         self.fabric.latency = Some(latency);
     }
 
-    /// What saw its tokens.
+    /// Observer of its tokens.
     pub const fn observer(&self) -> &O {
         &self.fabric.observer
     }

@@ -1,4 +1,4 @@
-//! What a fabric core is made of: its parts with area and leakage, and the energies of its events.
+//! Hardware of a fabric core: its parts with area and leakage, and the energies of its events.
 //!
 //! The sizes are those of the timing model: entries, units, links, switches, stages. Ports and links have words of 32
 //! bits, as the paper's (§5.1), and a tag. Buffers, registers and multiplexers are cells of a library
@@ -142,7 +142,7 @@ impl Parts<'_> {
         ]
     }
 
-    /// What tokens and threads wait in.
+    /// Buffers of tokens and threads.
     fn buffers(&self) -> Vec<HardwarePart> {
         use Component::TokenBuffers;
         let entries = self.config.entries as usize;
@@ -156,7 +156,7 @@ impl Parts<'_> {
         ]
     }
 
-    /// What decides which thread fires, and what a unit does.
+    /// Control of units, and configuration registers.
     fn control(&self) -> Vec<HardwarePart> {
         use Component::{Configuration, UnitControl};
         let control = |(kind, ports, name): (Kind, UnitKind, &'static str)| {
@@ -201,7 +201,7 @@ impl Parts<'_> {
         ]
     }
 
-    /// What is beside the tiles.
+    /// Parts beside the tiles.
     fn around(&self) -> Vec<HardwarePart> {
         let (units, banks) = (self.units_of(Kind::Memory), self.config.l1_banks as usize);
         let lines = self.config.l1_kib * 1024 / LINE_BYTES;

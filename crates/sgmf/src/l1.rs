@@ -16,7 +16,7 @@ struct Flight {
     is_over: bool,
 }
 
-/// What L1 does with an access.
+/// Reply of L1 to an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grant {
     /// Takes it: the reply comes after the latency of a hit.

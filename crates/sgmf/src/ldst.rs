@@ -20,7 +20,7 @@ const SECOND: usize = 3;
 /// Bits of an address on its way to L1.
 const ADDRESS_BITS: u32 = 32;
 
-/// What became of a try to execute a thread's access.
+/// Outcome of an attempt to execute a thread's access.
 enum Tried {
     Taken,
     Not(Reason),

@@ -1,5 +1,5 @@
-//! What the threads of a core access: device memory, and windows of the core's own for what is kept by thread or by
-//! CTA, so that L1 and L2 see where it is.
+//! Memory that the threads of a core access: device memory, and the core's own windows for data by thread or by CTA,
+//! so that L1 and L2 see its address.
 
 use crate::batch::Batch;
 use crate::configuration::Access;
@@ -53,7 +53,7 @@ impl Windows {
     }
 }
 
-/// What the fabric needs of the rest of the core in a cycle.
+/// Parts of the core that the fabric uses in a cycle.
 pub(crate) struct Outside<'a> {
     pub device: &'a mut DeviceState,
     pub kernel: &'a SgmfKernel,

@@ -1,4 +1,4 @@
-//! What happens to tokens, for timelines.
+//! Token events for timelines.
 
 use dataflow::graph::{NodeId, RegionId};
 

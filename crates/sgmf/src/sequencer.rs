@@ -11,7 +11,7 @@ use isa::{Dim3, KernelId};
 use kit::{Cycle, Ring};
 use std::sync::Arc;
 
-/// What a core does with its batch.
+/// Phase of a core's batch.
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
     /// Nothing: there is no batch.
@@ -35,7 +35,7 @@ pub(crate) struct Sequencer {
     pub open: bool,
     /// CTAs of other kernels that wait.
     pub queue: Ring<(KernelId, Dim3)>,
-    /// What the configuration registers hold.
+    /// Configured kernel and region.
     configured: Option<(KernelId, u32)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the elements of a fabric hold: the injector, links, units.
+//! State of a fabric's elements: the injector, links, units.
 
 use crate::statistics::Reason;
 use crate::token::Token;
@@ -66,7 +66,7 @@ pub(crate) struct UnitState {
     pub epoch: u32,
     /// First cycle in which it may fire.
     pub next_fire: u64,
-    /// What it does from `since` on, until it is looked at again.
+    /// Its state from `since` on, until it is examined again.
     pub reason: Reason,
     pub since: u64,
 }

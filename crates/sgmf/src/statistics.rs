@@ -1,4 +1,4 @@
-//! What a core counts.
+//! Counters of a core.
 
 use crate::hardware::tag_share;
 use crate::kind::Kind;
@@ -17,7 +17,7 @@ const LINES_KIB: u32 = 64;
 
 macro_rules! reasons {
     ($($(#[doc = $text:literal])+ $name:ident = $field:ident,)*) => {
-        /// What a unit does in a cycle: it fires, or one reason why it does not.
+        /// State of a unit in a cycle: it fires, or has one stall reason.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Reason { $($(#[doc = $text])+ $name,)* }
 
@@ -85,7 +85,7 @@ reasons! {
 }
 
 kit::counters! {
-    /// What happens on a fabric.
+    /// Counters of a fabric.
     pub struct FabricCounters {
         /// Fabric cycles.
         pub cycles: "fabric cycles",
@@ -171,7 +171,7 @@ kit::counters! {
 }
 
 kit::counters! {
-    /// What an SGMF core counts.
+    /// Counters of an SGMF core.
     pub struct SgmfCounters {
         /// The fabric.
         pub fabric: FabricCounters,

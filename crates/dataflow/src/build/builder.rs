@@ -10,7 +10,7 @@ use crate::truth::Truth;
 use exec::kernel::Kernel;
 use std::collections::HashMap;
 
-/// What is known at the end of a block.
+/// State at the end of a block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
     pub values: Values,

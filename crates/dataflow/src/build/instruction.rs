@@ -154,7 +154,7 @@ impl Builder<'_> {
         let shared = self.address(&now.values, copy.to, Space::Shared);
         let global = self.address(&now.values, copy.from, Space::Global);
         let source = copy.source_bytes.map(|r| self.register(&now.values, r, 1).unwrap_or(Input::Immediate(0)));
-        // What is read ends within a word.
+        // The source may end within a word.
         let element = copy.bytes.min(if source.is_some() { 4 } else { 8 });
         for offset in (0..copy.bytes).step_by(element.into()).map(u64::from) {
             let access = |kind, space, address| Access {
@@ -234,7 +234,7 @@ impl Builder<'_> {
     }
 }
 
-/// What the unit of an access adds to the address.
+/// Part of the address that the access's unit adds.
 fn base(a: Address, offset: u64) -> [Input; 2] {
     [Input::Immediate((a.offset as u64).wrapping_add(offset)), Input::Immediate(0)]
 }

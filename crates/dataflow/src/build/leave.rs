@@ -73,7 +73,7 @@ impl Builder<'_> {
             let access = self.live_access(AccessKind::Store, group);
             let inputs = vec![Input::Immediate(0), value, enable];
             let node = self.draft.add(NodeOp::Access(access), inputs, None);
-            // What was loaded from the place has been loaded before it is overwritten.
+            // A load from the place precedes the store that overwrites it.
             self.draft.waits[node.index()].extend(self.loaded.get(&group));
         }
     }

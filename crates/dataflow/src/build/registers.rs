@@ -81,7 +81,7 @@ impl Builder<'_> {
     pub(super) fn predicate(&mut self, values: &Values, p: Pred) -> Input {
         match p.number() {
             None => Input::Immediate(1),
-            // What has never been written is as good as false.
+            // A predicate that was never written reads as false.
             Some(n) => values.predicates.get(&n).copied().unwrap_or(Input::Immediate(0)),
         }
     }

@@ -5,7 +5,7 @@
 //! values, found by dynamic programming over all places to cut. Two orders are tried: the given one, and one that
 //! completes the operands of each sink before it begins the next.
 //!
-//! What crosses a cut:
+//! Across a cut:
 //! - A value is stored at the end of the part that makes it ([`Target::Live`](crate::graph::Target::Live)) and loaded in each later part that
 //!   uses it; both accesses take a load/store unit and are enabled by [`ThreadValue::Live`](crate::graph::ThreadValue::Live).
 //! - What the injector sends is sent again, and what is computed only from that and from configuration by one
@@ -66,7 +66,7 @@ pub struct TooLarge {
     pub region: RegionId,
     /// The node from which on no part fits.
     pub node: NodeId,
-    /// What a part with little more than this node lacks.
+    /// Shortages of the shortest part from this node on.
     pub reason: Vec<Misfit>,
 }
 

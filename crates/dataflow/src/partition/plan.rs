@@ -111,7 +111,7 @@ impl<'a> Ordered<'a> {
         pieces
     }
 
-    /// What the shortest piece from `begin` lacks.
+    /// Shortages of the shortest piece from `begin`.
     fn shortest_piece(&self, begin: usize, available: &Counts) -> Vec<Misfit> {
         let mut growing = Piece::default();
         let end = if begin >= self.ends { self.order.len() } else { begin + 1 };

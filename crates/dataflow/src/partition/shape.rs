@@ -1,10 +1,10 @@
-//! What a cut of a region needs to know.
+//! A region prepared for cuts.
 
 use crate::fabric::UnitKind;
 use crate::graph::{Access, AccessKind, Input, Node, NodeId, NodeOp, Region};
 use crate::resources::kind;
 
-/// What a cut of a region needs to know.
+/// A region prepared for cuts.
 pub(super) struct Shape<'a> {
     pub region: &'a Region,
     /// By node: the input that has its value in a later part.

@@ -22,7 +22,7 @@ pub(super) fn run(draft: &mut Draft, uniforms: &mut Uniforms) {
     });
 }
 
-/// What is added to a token.
+/// Offset added to a token.
 struct Sum {
     constant: u64,
     uniform: Option<Input>,

@@ -113,7 +113,7 @@ pub(super) fn uniforms(program: &mut Program) {
     }
 }
 
-/// What a uniform value is computed from.
+/// Operands of a uniform value.
 fn inputs(uniform: &mut Uniform) -> &mut [Input] {
     match uniform {
         Uniform::Apply(_, inputs) => inputs,

@@ -57,7 +57,7 @@ fn table(function: &Function, uniforms: &mut Uniforms) -> Option<u8> {
     }))
 }
 
-/// What the input is the negation of.
+/// Operand that the input negates.
 fn negated(made: &Draft, input: Input) -> Option<Input> {
     let node = made.node(input)?;
     // With one port the table has two rows.

@@ -24,7 +24,7 @@ pub(super) fn run(draft: &mut Draft, uniforms: &mut Uniforms) {
     });
 }
 
-/// What is as good as an operation.
+/// Replacement of an operation.
 enum Reduced {
     Value(Input),
     To(Int2, [Input; 2]),
@@ -33,7 +33,7 @@ enum Reduced {
 
 const ZERO: Input = Input::Immediate(0);
 
-/// What is as good as `op`, by its operands.
+/// Replacement of `op`, by its operands.
 fn reduced(op: Int2, [a, b]: [Input; 2]) -> Option<Reduced> {
     use Int2::*;
     if a == b {

@@ -1,6 +1,6 @@
-//! What is known when the kernel is compiled or launched is configuration: operations on immediates are computed,
-//! those on uniform values become uniform values, and selections and labels with known predicates are their result. An
-//! access that no thread performs has the result 0.
+//! Values known when the kernel is compiled or launched are configuration: operations on immediates are computed,
+//! operations on uniform values become uniform values, and selections and labels with known predicates are their
+//! result. An access that no thread performs has the result 0.
 
 use crate::draft::{Draft, Uniforms, is_token};
 use crate::graph::{Input, Node, NodeOp, Uniform};

@@ -1,4 +1,4 @@
-//! What drawings are made of: boxes, lines, labels, colours.
+//! Elements of drawings: boxes, lines, labels, colours.
 
 use crate::fabric::UnitKind;
 use crate::graph::{Node, NodeId, NodeOp, Region};
@@ -123,7 +123,7 @@ impl Drawing {
     }
 }
 
-/// What a node is, who takes its result, and the instruction that it comes from.
+/// Title of a node: its operation, the takers of its result, and its instruction.
 pub(super) fn title(region: &Region, id: NodeId, source: Source<'_>) -> String {
     let node = &region.nodes[id.index()];
     let mut out = format!("n{} = {}", id.0, text::node(node));

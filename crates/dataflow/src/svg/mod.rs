@@ -51,7 +51,7 @@ pub fn kernel(mapped: &Mapped, of: &Fabric, source: Source<'_>) -> String {
     )
 }
 
-/// What the pointer over a value does: a rule for each number of a node.
+/// Rules for the pointer over a value, one for each number of a node.
 fn hover(nodes: usize) -> String {
     let rule = |n: usize| {
         format!(
