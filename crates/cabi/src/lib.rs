@@ -1,5 +1,5 @@
-//! What our libraries with a C interface over the driver share: memory of the program, how the driver is found, and the
-//! check of the processor at load.
+//! Parts shared by our libraries with a C interface over the driver: memory of the program, search for the driver,
+//! and the check of the processor at load.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "this crate is a boundary to C")]
 #![allow(non_snake_case, reason = "functions of the driver have their names")]

@@ -1,4 +1,4 @@
-//! What libraries in place of NVIDIA's share: the driver, the current device, launches, objects and exported functions.
+//! Shared by libraries in place of NVIDIA's: the driver, the current device, launches, objects and exported functions.
 //!
 //! A library defines its codes as a [`Status`] and exports functions by [`functions!`](crate::functions) and
 //! [`not_supported!`](crate::not_supported).

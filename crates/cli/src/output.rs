@@ -58,7 +58,7 @@ fn shown(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     for (at, part) in text.split('\u{1b}').enumerate() {
-        // What follows an escape is a style of ours, of a few numbers without the one that conceals, or no style at all.
+        // A style of ours has a few numbers, none of which conceals text (8). Any other escape is replaced.
         let style = part.strip_prefix('[').and_then(|rest| rest.split_once('m')).filter(|(numbers, _)| {
             numbers.split(';').all(|number| number.parse::<u8>().is_ok_and(|number| number <= 107 && number != 8))
         });

@@ -107,7 +107,7 @@ fn message(progress: &Progress, run: Duration, launch: Duration) -> String {
     } else if let Some(left) = time_left(progress, launch) {
         out += &format!("  {} left in kernel", number::about_seconds(left));
     }
-    // What a narrow terminal cuts off comes last.
+    // Last, because narrow terminals cut off the end.
     out + &format!("  cycle {}  {} cycles/s", number::count(progress.cycles), number::short(rate))
 }
 

@@ -415,7 +415,7 @@ fn file_of(name: &str) -> String {
     format!("gpus/{name}.toml")
 }
 
-/// What is wrong with `path`, which is not a key: the probable one, or where they are listed.
+/// The problem that `path` is not a key; its hint names the probable key or the list of keys.
 pub fn unknown(path: &str) -> Problem {
     let paths: Vec<String> = schema::paths().map(|(p, _)| p).collect();
     let problem = Problem::new(path, "is not a key of a GPU description");

@@ -1,4 +1,4 @@
-//! What a `cublasHandle_t` stands for.
+//! State of each `cublasHandle_t`.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -90,7 +90,7 @@ pub fn with<T>(handle: Address, change: impl FnOnce(&mut State) -> Result<T>) ->
     change(handles().get_mut(&handle).ok_or(Status::NOT_INITIALIZED)?)
 }
 
-/// What a function of the API works with: a copy of the handle's settings.
+/// Context of a call of the API: a copy of the handle's settings.
 pub struct Call {
     pub handle: Address,
     pub driver: &'static Driver,

@@ -215,7 +215,7 @@ fn get<D: Opaque>(descriptor: Address, attribute: c_int, to: Address, bytes: usi
     Ok(write_bytes(to, &value)?)
 }
 
-/// What a product asks for, without its matrices' addresses.
+/// A requested product without the addresses of its matrices.
 struct Plan {
     product: Product,
     /// Whether C and D are by rows.
@@ -298,7 +298,7 @@ fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
     Ok(Plan { product, by_rows: d.order == BY_ROWS, on_device: how.pointer_mode == 1 })
 }
 
-/// What follows the product, from the bits of `cublasLtEpilogue_t`.
+/// Epilogue of the product, from the bits of `cublasLtEpilogue_t`.
 fn epilogue(how: &Matmul, kind: Type) -> Result<Epilogue> {
     const RELU: c_int = 2;
     const BIAS: c_int = 4;

@@ -50,7 +50,7 @@ pub enum Written {
     Upper = 2,
 }
 
-/// What follows a product (`Epilogue` in gemm.h).
+/// Epilogue of a product (`Epilogue` in gemm.h).
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Epilogue {
     pub bits: i32,

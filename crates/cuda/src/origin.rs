@@ -58,8 +58,8 @@ impl Origins {
         parts
     }
 
-    /// What launched a kernel that was `prepared` in one place and launched in another. They differ for kernels of
-    /// graphs: what was open when the kernel became part of the graph is within what was open when the graph was launched.
+    /// Parts around a launch, the outermost first. `prepared` differs from `launched` for kernels of graphs: parts open
+    /// when the kernel became part of the graph are within parts open at the launch of the graph.
     pub fn path(&self, launched: Origin, prepared: Origin) -> Path {
         let mut path = self.parts(launched);
         if prepared != launched {

@@ -35,7 +35,7 @@ pub struct KernelLaunch {
     pub cooperative: bool,
     /// Bindings of texture and surface references: where their handles are, and the handles.
     pub bindings: Vec<(u64, u64)>,
-    /// What was open when it was made, which for a kernel of a graph is not when it is launched.
+    /// Origin when it was made, which for a kernel of a graph is before the launch.
     pub origin: Origin,
 }
 

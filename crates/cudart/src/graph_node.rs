@@ -304,7 +304,7 @@ api! {
     }
 }
 
-// What a node was described by.
+// Parameters of nodes.
 api! {
     fn cudaGraphKernelNodeGetParams(node: Handle, parameters: Out<KernelNode>) {
         let driver = current()?;

@@ -48,7 +48,7 @@ fn make(plan: c_int, shape: Result<Shape>, work: Address) -> Result<()> {
     no_work(work)
 }
 
-/// What a plan would need, of which there is nothing.
+/// Bytes of work area that a plan would need: none.
 fn size(shape: Result<Shape>, work: Address) -> Result<()> {
     shape?.check()?;
     no_work(work)

@@ -93,7 +93,7 @@ struct Lines {
 }
 cabi::plain!(Lines);
 
-/// What passes of a plan use on the device.
+/// Device context of a plan's passes.
 pub struct Device {
     pub gpu: Gpu,
     /// Whether results have double precision.

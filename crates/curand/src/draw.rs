@@ -2,7 +2,7 @@
 
 use cabi::address::Address;
 
-/// What is drawn.
+/// Kind of output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
     Bits,

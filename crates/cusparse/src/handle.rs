@@ -29,7 +29,7 @@ fn with<T>(handle: Handle, body: impl FnOnce(&mut Settings) -> Result<T>) -> Res
     HANDLES.with(handle, body).unwrap_or(Err(Status::NOT_INITIALIZED))
 }
 
-/// What a function works with.
+/// Context of a call.
 #[derive(Clone, Copy)]
 pub struct Call {
     pub gpu: Gpu,

@@ -217,7 +217,7 @@ impl Counters {
         self.values ^ ZERO
     }
 
-    /// What counter number `counter` counts, those increments among it that are not seen yet.
+    /// Value of counter `counter`, including increments that are not seen yet.
     #[inline]
     fn value(&self, counter: u32) -> u64 {
         let byte = |values: u64| values >> (8 * counter) & 0xff;

@@ -200,7 +200,7 @@ impl Board<'_> {
             if self.stop.load(Ordering::SeqCst) {
                 return;
             }
-            // What the window's end waits for first: the others fill what time is left.
+            // Asides first: the window's end waits for them. Tasks fill the rest.
             self.take_asides();
             self.take_tasks();
         }

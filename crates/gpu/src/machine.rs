@@ -423,7 +423,7 @@ impl<C: Core> Control<C> {
         limit: Cycle,
         watch: &mut dyn FnMut(&dyn View) -> ControlFlow<()>,
     ) -> Result<(), MachineError> {
-        // What has been done to them since the last run is not known.
+        // The units may have changed since the last run.
         (0..floor.units.len()).for_each(|unit| _ = self.awake.insert(unit));
         if self.sample_every != NEVER {
             self.make_all(floor);
@@ -566,7 +566,7 @@ impl<C: Core> Control<C> {
         let (start, mut from, mut is_first) = (self.now, self.now, true);
         let mut paused = Paused::new();
         loop {
-            // What gets no CTA has no reason to pause.
+            // Units pause only to receive CTAs.
             let pause = from + 1 < end && self.dispatcher.has_work(start);
             let stop = if pause { StopAt::EachEnd } else { StopAt::LastEnd };
             if !pause {

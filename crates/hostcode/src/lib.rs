@@ -1,4 +1,4 @@
-//! What programs and libraries of the host hold of CUDA: kernels, and NVIDIA's runtime if that is linked into them.
+//! CUDA contents of host programs and libraries: kernels, and NVIDIA's runtime if it is linked into them.
 //!
 //! nvcc links the runtime statically unless it is told otherwise. Its functions are then in the file's symbol table,
 //! global or local, so that each can be replaced by a jump to ours before the code runs; a file whose table is stripped

@@ -22,7 +22,7 @@ pub struct ControlBits {
 pub struct CounterBound {
     /// The dependence barrier (counter) that it waits for.
     pub counter: u8,
-    /// What may be left of that one.
+    /// Largest count that ends the wait.
     pub at_most: u8,
     /// Others of which nothing may be left, one bit each.
     pub drained: u8,

@@ -86,7 +86,7 @@ impl TransferKind {
 /// Work of the SM's copy engine that an instruction starts: a bulk copy, or a box of a tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
-    /// What [`WarpStream::transferred`] is to be given at its end.
+    /// Id to pass to [`WarpStream::transferred`] at its end.
     pub id: TransferId,
     /// Its direction.
     pub kind: TransferKind,

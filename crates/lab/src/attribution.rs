@@ -162,7 +162,7 @@ pub(crate) fn rest<'a>(all: &Energy, instructions: impl Iterator<Item = &'a Inst
         let at = Component::ALL.iter().position(|component| component.name() == *name);
         joules[at.expect("parts are named after components")] -= charged;
     }
-    // What is left of a component that was shared out whole is an error of rounding.
+    // The rest of a fully attributed component is a rounding error.
     let is_rounding = |at: usize| joules[at].abs() < 1e-9 * all.joules(Component::ALL[at]);
     parts(std::array::from_fn(|at| if is_rounding(at) { 0.0 } else { joules[at] }))
 }

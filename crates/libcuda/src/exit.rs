@@ -81,7 +81,7 @@ fn write_report(status: c_int) {
     drop(held);
     let settings = driver.settings.clone();
     let report = driver.platform.finish();
-    // What kernels have printed last.
+    // Prints the kernels' last output.
     drop(driver);
     let has_report = !report.devices.is_empty() || !report.unsupported.is_empty() || report.failed.any();
     let is_whole = !has_report || write(&settings, &report);

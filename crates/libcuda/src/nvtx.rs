@@ -36,7 +36,7 @@ struct Open {
     forward: Option<u64>,
 }
 
-/// What was open around a forward operation.
+/// Context of a forward operation.
 struct Forward {
     thread: ThreadId,
     around: Vec<Part>,
@@ -216,7 +216,7 @@ fn of_the_only_one() -> Vec<Part> {
     all.next().filter(|_| all.next().is_none()).unwrap_or_default()
 }
 
-/// What `of` gives of the forward operation, in another thread, of the outermost operation that this one makes.
+/// Applies `of` to the forward operation, in another thread, of this thread's outermost backward operation.
 fn forward<T>(of: impl FnOnce(&Forward) -> T) -> Option<T> {
     let here = std::thread::current().id();
     let sequences: Vec<u64> = {

@@ -196,8 +196,8 @@ pub fn line_of_the_only_thread() -> Option<String> {
     in_python(|python, _| python.place_of_the_only_one())
 }
 
-/// What `what` gives while this thread holds the interpreter's lock. A thread that has never had the lock does not ask for
-/// it: whoever waits for such a thread may hold it.
+/// Result of `what` under the interpreter's lock. A thread that has never had the lock does not request it: the holder
+/// may wait for this thread.
 fn in_python<T>(what: impl FnOnce(&Interpreter, *mut c_void) -> Option<T>) -> Option<T> {
     let python = Interpreter::running()?;
     let state = (python.own_state)();

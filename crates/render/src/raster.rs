@@ -77,7 +77,7 @@ fn pixel((x, y): BackendCoord) -> BackendCoord {
     (x * SCALE as i32, y * SCALE as i32)
 }
 
-/// What is drawn, in units.
+/// A drawing area in units.
 #[derive(Debug)]
 pub(crate) struct Canvas<'a>(&'a mut Picture);
 

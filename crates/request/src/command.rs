@@ -154,7 +154,7 @@ fn argument(row: &'static OptionRow, way: Way) -> Arg {
         arg = arg.alias("output");
     }
     let several = row.is_axis && way.has_plurals();
-    // What takes several is known by its plural first where several are usual.
+    // An axis has its plural as first name where several values are usual.
     arg = match row.aliases {
         [plural] if several => arg.long(*plural).alias(row.option()),
         // The plurals are for compare.

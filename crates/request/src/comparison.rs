@@ -377,7 +377,7 @@ impl Comparison {
         &self.columns[self.columns[column].baseline]
     }
 
-    /// What relative figures are over: the label of the only baseline, or the values that all baselines share.
+    /// Name of the baseline of relative figures: its label, or the values that all baselines share.
     pub fn baseline_name(&self) -> String {
         let (columns, first) = (&self.columns, self.baseline(0));
         if columns.iter().all(|column| column.baseline == columns[0].baseline) {
@@ -484,7 +484,7 @@ impl Comparison {
         })
     }
 
-    /// What `joules` says of a run over what it says of the baseline's.
+    /// Ratio of `joules` of a run to `joules` of the baseline.
     fn relative_joules(&self, row: usize, column: usize, joules: fn(&Report) -> Option<f64>) -> Option<f64> {
         let of = |column| joules(self.cell(row, column).complete()?);
         Some(of(column)? / Some(of(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)

@@ -12,7 +12,7 @@ use std::path::Path;
 pub fn csv(rows: impl IntoIterator<Item = impl Serialize>, out: &mut dyn Write) -> io::Result<()> {
     let mut writer =
         csv::Writer::from_writer(Shown { out, with: |_, text: &mut String| text.push('\u{fffd}'), part: Vec::new() });
-    // What the output itself says, a closed pipe among it, stays what it is.
+    // Errors of the output, such as a closed pipe, remain unchanged.
     let of_output = |e: csv::Error| match e.into_kind() {
         csv::ErrorKind::Io(e) => e,
         other => io::Error::other(format!("{other:?}")),

@@ -123,7 +123,7 @@ mod tests {
             ("a\nb0x200000200 4\nc\n", 1, 2, vec![]),
             ("a\nb0x20 4\nc\n", 1, 2, vec![]),
             ("a\nb0x 4\nc\n", 1, 2, vec![]),
-            // What follows the address differs: its line is read again.
+            // Text after the address differs: its line is read again.
             ("a\nb0x100000200 8\nc\n", 1, 2, vec![]),
             ("a\nb0x100000200 4\nx\n", 1, 2, vec![]),
             ("a\nb0x1000002", 1, 2, vec![]),

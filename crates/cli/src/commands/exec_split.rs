@@ -159,7 +159,7 @@ fn check(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// What the results of all runs of the program depend on: the simulator, the options, the program, and its arguments with
+/// Inputs that determine the results of all runs: the simulator, the options, the program, and its arguments with
 /// the contents of files among them.
 fn identity(asked: &Asked<'_>) -> Result<Identity, Failure> {
     let cannot = |path: &Path, e: std::io::Error| Failure::bad_input(format!("cannot read `{}`: {e}", path.display()));

@@ -145,7 +145,7 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => {
             output::error(&failure.message);
-            // What could not be done then is what the user has ended.
+            // An interrupted command fails because the user ended it.
             if interrupt::requested() { Exit::Interrupted.into() } else { failure.exit.into() }
         }
     }

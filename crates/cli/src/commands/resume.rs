@@ -124,7 +124,7 @@ fn without_outputs(stored: &[String], grammar: &clap::Command, resumed: &Path) -
     while let Some(word) = words.next() {
         let (option, joined) = word.split_once('=').map_or((&**word, None), |(option, value)| (option, Some(value)));
         match option {
-            // What follows would not be read as an option any more.
+            // Words that follow it are not parsed as options.
             "--" => return None,
             _ if option == checkpoint => {
                 let every = joined.or_else(|| words.next().map(String::as_str))?.parse::<Every>().ok()?;

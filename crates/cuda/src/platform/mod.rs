@@ -67,7 +67,7 @@ pub struct Platform {
     /// Launches that only fill memory are simulated in time.
     pub(crate) times_fills: bool,
     pub(crate) origins: Origins,
-    /// What launches are from now.
+    /// Origin of new launches.
     pub(crate) origin: Origin,
 }
 

@@ -163,7 +163,7 @@ pub struct Timeline {
     filled: Vec<(u32, String)>,
     /// Ranges open in the program for launches that are requested now.
     pub(crate) origin: Origin,
-    /// What was open when launch `i` was requested and when it was made, up to the last launch with something open.
+    /// Origins of launch `i` when it was requested and when it was made, up to the last launch that has one.
     origins: Vec<(Origin, Origin)>,
     /// Operations that ended after a copy that could not reach memory of the program, and whether a wait for the device
     /// has learnt it. Those that nobody asks about are dropped, the oldest first.
@@ -265,7 +265,7 @@ impl Timeline {
         number
     }
 
-    /// What was open when each launch was requested and when it was made, up to the last launch with something open.
+    /// Origins of each launch when it was requested and when it was made, up to the last launch that has one.
     pub fn origins(&self) -> &[(Origin, Origin)] {
         &self.origins
     }

@@ -341,7 +341,7 @@ impl<M: WarpMask, B: ReorderedBoard> IssueBuffer<M, B> {
     #[inline]
     pub fn oldest_ready(&self, warp: WarpSlot) -> Location {
         let location = self.by_age[warp.index()][0];
-        // What is not taken is not ready either.
+        // A free location is not ready.
         if self.warps[warp.index()].ready() >> location & 1 != 0 { location } else { NONE }
     }
 

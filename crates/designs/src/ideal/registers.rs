@@ -148,7 +148,7 @@ impl Registers {
                 wait(&mut waiters[older.index()].read, mine, waits, Cause::War);
             }
         }
-        // What an instruction reads and writes itself, a younger writer waits for as its write.
+        // If an instruction also writes a source, younger writers wait for that write.
         for reg in window.srcs(id) {
             readers_of[reg.index()] |= if registers[reg.index()].writer == id { 0 } else { mine };
         }

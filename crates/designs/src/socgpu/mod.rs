@@ -104,7 +104,7 @@ pub struct Socgpu<M: WarpMask = u64> {
     config: SocgpuConfig,
     warps: usize,
     per_fetch: usize,
-    /// What D7 adds.
+    /// Structure of D7.
     read_guard: Option<Structure>,
 }
 

@@ -159,7 +159,7 @@ warp_masks! { u64 u128 }
 mod tests {
     use super::*;
 
-    /// What holds of both widths, up to the highest slot.
+    /// Properties of both widths, up to the highest slot.
     fn keeps_its_word<M: WarpMask>() {
         let top = WarpSlot(M::SLOTS as u16 - 1);
         let mut set = M::collect([WarpSlot(3), top]);

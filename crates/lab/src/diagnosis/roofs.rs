@@ -7,7 +7,7 @@ use mem::Level;
 use mem::coalesce::{Granularity, SECTOR_BYTES};
 use workloads::Form;
 
-/// What the share of a kind of units is.
+/// Definition of a unit kind's share.
 const OF_UNITS: &str = "Initiation intervals of the instructions that issued, of the units' cycles.";
 
 /// Resources with the words for their roofs in sentences and tables, and the share that is in use.

@@ -16,7 +16,7 @@ impl SimulatedDevice<'_> {
         self.simulation.l2_bytes()
     }
 
-    /// What was in L2 is there no more.
+    /// Empties the L2.
     pub fn empty_l2(&mut self) {
         self.simulation.empty_l2();
     }

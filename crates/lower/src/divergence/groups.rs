@@ -163,7 +163,7 @@ impl<'a> Groups<'a> {
             let calls = own.iter().filter(|&&b| machine.is_call(graph.range(b).end - 1));
             let targets: BTreeSet<usize> = calls.flat_map(|&b| graph.successors(b)).map(|&b| b as usize).collect();
             let (routines, others): (Vec<usize>, Vec<usize>) = targets.iter().partition(|&b| entries.contains_key(b));
-            // What is called in other ways, with all that it calls.
+            // Targets of other calls, with all that these call.
             let others = others.into_iter().filter(|block| own.binary_search(block).is_err());
             let begins: Vec<u32> = others.map(|block| graph.range(block).start).collect();
             if !begins.is_empty() {

@@ -349,8 +349,7 @@ impl Cache {
     /// The MSHR of `atom`, for which the tags say `probe`.
     #[inline(always)]
     fn find_mshr(&self, atom: u64, probe: Probe) -> Option<u32> {
-        // What is under way is reserved in the tags, if they take lines at the miss. Else an MSHR can only be one whose
-        // data have come.
+        // A cache that allocates at the miss reserves misses in the tags; without a reservation, the MSHR has its data.
         if self.allocate_on_miss && !self.mshrs.is_ready() && !matches!(probe, Probe::Reserved(_)) {
             debug_assert!(self.mshrs.find(atom).is_none(), "under way without a reservation");
             return None;

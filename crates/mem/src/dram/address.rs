@@ -236,7 +236,7 @@ impl AddressMap {
                 if self.partly_used { slice % self.slices() } else { slice }
             }
             Hash::Rotate => {
-                // What distinguishes addresses of one slice, and nothing that chooses among the slices.
+                // The bits that distinguish addresses of a slice, without bits that choose the slice.
                 let upper = self.within_slice.bits.of(rest) >> self.splice.channel_bit;
                 let turn = upper.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
                 let slice = u64::from(channel * self.slices_per_channel + in_channel);

@@ -170,7 +170,7 @@ pub fn advice(gpu: &GpuConfig, shape: &LaunchShape) -> String {
         }
         Limiter::SharedMemory => {
             let with = |shared_bytes| LaunchShape { shared_bytes, ..*shape };
-            // What a CTA takes is a multiple of the unit, of which the system has a part.
+            // A CTA's allocation is a multiple of the unit and includes the system's part.
             let share = sm.shared.bytes / (ctas_per_sm + 1);
             let share = share - share % sm.shared_allocation_unit.unwrap_or(1);
             let fewer = with(share.saturating_sub(sm.reserved_shared_bytes_per_cta.unwrap_or(0)));

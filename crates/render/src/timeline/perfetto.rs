@@ -114,7 +114,7 @@ fn over_time(events: &mut Events, report: &Report, gpu: &GpuConfig) {
         return;
     };
     let l2_fetch = f64::from(gpu.l2.cache.fetch_bytes());
-    // What a statistic comes to in each cycle, times a factor.
+    // Rate of a statistic per cycle, times a factor.
     let mut per_cycle = |name: &str, statistic: &str, factor: f64| {
         let Some(at) = column(series, statistic) else { return };
         for row in &series.rows {

@@ -56,7 +56,7 @@ pub(super) fn of(s: &SmTotals, cycles: Cycle, gpu: &GpuConfig) -> Activity {
     count(Event::ConstantMiss, s.constant.reads_missed());
     count(Event::TextureHit, s.texture.reads_served());
     count(Event::TextureMiss, s.texture.reads_missed());
-    // What a layer over the operand stage keeps from lanes is in no count of theirs; its own register file
+    // Lane counts exclude accesses that a layer over the operand stage saves; its own register file
     // and detector are structures of the design.
     count(Event::RegisterRead, s.sm.lane_reads);
     count(Event::RegisterWrite, s.sm.lane_writes + s.layer.lane_writes_added());

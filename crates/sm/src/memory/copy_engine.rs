@@ -350,7 +350,7 @@ impl Command {
         })
     }
 
-    /// What is next after the next request, the bytes of the run that this covers, and the request.
+    /// The position after the next request, the bytes of the run that it covers, and the request.
     fn request(&self) -> Option<((usize, u32), u64, Request)> {
         let (run, offset) = self.next;
         let &(start, length) = self.transfer.runs.get(run)?;

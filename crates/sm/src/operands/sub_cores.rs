@@ -211,7 +211,7 @@ impl SubCoreOperands {
             wires.id_oc.close(closed);
             sub_core.closed = closed;
         }
-        // What waits for its unit's latch alone is woken when that has room, an empty sub-core by its next issue.
+        // Room in the latch wakes an instruction that waits only for it; the next issue wakes an empty sub-core.
         let waits_for_ports = sub_core.allocate.is_some_and(|(_, _, latch)| wires.oc_ex.has_room(latch));
         let holds_any = sub_core.control.is_some() || sub_core.allocate.is_some() || wires.id_oc.occupied() & mine != 0;
         let goes_on = moved && holds_any || waits_for_ports || sub_core.busy != PipeSet::default();

@@ -34,7 +34,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     body,
 };
 
-/// What a layer of convolutions does with its sums.
+/// Pooling of the sums of a convolution layer.
 #[derive(Clone, Copy, PartialEq)]
 enum Pooling {
     /// The largest of 3 x 3, or zero.

@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(keys.chunks(16).fold(0xa54d_ca18_2530_bb1d, des), 0x8e13_4147_a743_3900);
     }
 
-    /// What is encrypted with two keys alike is encrypted once, and the kernel's tables are the standard's.
+    /// Two passes with equal keys cancel out, and the kernel's tables match the standard.
     #[test]
     fn passes_undo_each_other() {
         let keys = triple_keys([KEY, KEY, 5]);

@@ -28,7 +28,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     body,
 };
 
-/// What is traded, and the rates at the start.
+/// Options, volatility and initial rates.
 struct Market {
     first_rates: Vec<f32>,
     volatility: Vec<f32>,
@@ -152,7 +152,7 @@ impl Market {
     }
 }
 
-/// What one grows to in a period.
+/// Growth factor of a period.
 fn grown(rate: F32) -> F32 {
     F32::exact(1.0) + F32::from(PERIOD) * rate
 }

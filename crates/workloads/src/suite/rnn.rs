@@ -295,7 +295,7 @@ fn rest(x: F32) -> F32 {
     F32::exact(1.0) + -x
 }
 
-/// What a step leaves.
+/// Results of a step.
 struct Next {
     cells: Vec<F32>,
     states: Vec<F32>,

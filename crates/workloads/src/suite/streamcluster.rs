@@ -32,7 +32,7 @@ struct Clusters {
     costs: Vec<f32>,
 }
 
-/// What a candidate would change.
+/// Effect of a candidate.
 struct Gain {
     /// A row for each point: a place for each centre, then the candidate's.
     saved: Vec<f32>,

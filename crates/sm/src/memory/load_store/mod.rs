@@ -549,7 +549,7 @@ impl LoadStoreUnit {
         if flight.mask == 0 {
             return Path::None;
         }
-        // What the stream made of a generic access; the static space is as good for all others.
+        // The stream resolves generic accesses; all others have their static space.
         let space = if mem.space == Space::Generic { dynamic.space } else { mem.space };
         match space {
             Space::Shared if mem.access != Access::AsyncCopy => Path::Shared,
