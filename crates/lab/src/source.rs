@@ -189,6 +189,10 @@ impl WarpStream for Stream {
         context: StepContext,
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
+        // The usual case, which needs no jump table.
+        if let (Self::Live(stream), Source::Live(state)) = (&mut *self, shared) {
+            return stream.step(state, warp, context, out);
+        }
         each!(self.step(&shared; warp, context, out))
     }
 

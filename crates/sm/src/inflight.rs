@@ -111,6 +111,9 @@ pub struct Entry {
     pub names: Names,
 }
 
+/// Four lines of the host's caches: an entry is copied with each instruction that is decoded.
+const _: () = assert!(size_of::<Entry>() == 4 * 64);
+
 impl Entry {
     /// Record of an execution of the instruction `micro` at `pc` when it is decoded, before its warp is known.
     pub fn template(pc: Pc, micro: Micro, names: Names) -> Self {

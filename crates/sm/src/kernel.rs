@@ -76,7 +76,7 @@ impl Code {
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             // Units of textures are for instructions without addresses, as traces have them.
             let in_memory = inst.class == OpClass::Texture && inst.mem.is_some();
-            let micro = Micro {
+            let mut micro = Micro {
                 class: inst.class,
                 work: inst.work,
                 pipe: Pipe::of(if in_memory { Unit::Mem } else { unit }),
@@ -95,9 +95,11 @@ impl Code {
                     0
                 },
                 multiply_adds: inst.matrix.map_or(0, |work| work.multiply_adds),
+                is_special: false,
                 is_wide: program.dsts(inst).iter().chain(program.srcs(inst)).any(|r| r.index() >= RegSet::BOUND),
                 wavefronts: group.map_or(0, |group| spec.sm.matrix_groups.wavefronts(group) as u16),
             };
+            micro.is_special = micro.counts_apart();
             Entry::template(Pc::from(pc), micro, names)
         });
         let templates: Box<[Entry]> = templates.collect();

@@ -35,6 +35,8 @@ pub struct Micro {
     pub half_operations: u8,
     /// Multiply-adds of a matrix instruction; 0 of other instructions.
     pub multiply_adds: u32,
+    /// Some statistics count it that do not count most instructions ([`Micro::counts_apart`]).
+    pub is_special: bool,
     /// Some of its registers have no place in a [`RegSet`].
     pub is_wide: bool,
     /// Cycles in which the factors of a matrix operation of a warp group come from shared memory; 0 of other instructions.
@@ -55,6 +57,12 @@ impl Micro {
         self.class == OpClass::Move && self.mem.is_some()
     }
 
+    /// Whether it is a matrix operation, one of half precision or a constant load of machine code that hits always.
+    pub(crate) fn counts_apart(&self) -> bool {
+        let is_constant_move = self.work == Work::Memory && self.mem.is_none();
+        self.class == OpClass::Tensor || self.multiply_adds > 0 || self.half_operations > 0 || is_constant_move
+    }
+
     /// Contents of a place for an instruction before the first one comes.
     pub(crate) const NOTHING: Self = Self {
         class: OpClass::Nop,
@@ -71,6 +79,7 @@ impl Micro {
         pipe_cycles: 0,
         half_operations: 0,
         multiply_adds: 0,
+        is_special: false,
         is_wide: false,
         wavefronts: 0,
     };

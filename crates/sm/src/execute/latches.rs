@@ -26,9 +26,23 @@ pub struct Latches {
     /// Latches that hold one instruction, as all do in a sub-core.
     single: u64,
     occupied: u64,
+    /// Latches without room. In this mask and the next three, the latches of a partition are neighbours: schedulers need
+    /// the latches of their partition.
     full: u64,
-    /// Latches that take nothing, whether they have room or not.
+    /// Latches that take nothing, whether they have room or not: the blocked and the closed ones.
+    shut: u64,
+    /// See [`Latches::block`].
     blocked: u64,
+    /// See [`Latches::close`].
+    closed: u64,
+    /// The bit of each latch in these four masks.
+    places: [u64; LATCHES],
+    /// The same for latches that hold one instruction, else no bit.
+    single_places: [u64; LATCHES],
+    /// From the bits of a partition in these masks to the bits of the next one.
+    per_partition: usize,
+    /// The bits of partition 0.
+    first_partition: u64,
     partitions: usize,
     /// The pipe of each latch.
     pipes: [Pipe; LATCHES],
@@ -54,6 +68,8 @@ impl Latches {
         }
         let single = capacity.iter().enumerate().fold(0, |mask, (l, &c)| mask | u64::from(c == 1) << l);
         let stride = usize::from(*capacity.iter().max().expect("there are latches")).next_power_of_two();
+        let per_partition = LATCHES / partitions;
+        let place = |latch: usize| 1 << ((latch % partitions * per_partition + latch / partitions) % LATCHES);
         Self {
             front: [InstId(0); LATCHES],
             order: [0; LATCHES],
@@ -65,7 +81,13 @@ impl Latches {
             single,
             occupied: 0,
             full: 0,
+            shut: 0,
             blocked: 0,
+            closed: 0,
+            places: std::array::from_fn(place),
+            single_places: std::array::from_fn(|latch| if single >> latch & 1 != 0 { place(latch) } else { 0 }),
+            per_partition,
+            first_partition: u64::from(PipeSet::ALL.0) & u64::MAX >> (LATCHES - per_partition),
             partitions,
             pipes: std::array::from_fn(|l| Pipe((l / partitions) as u8)),
             parts: std::array::from_fn(|l| (l % partitions) as u8),
@@ -84,22 +106,14 @@ impl Latches {
     /// Whether `latch` takes another instruction.
     #[inline]
     pub fn has_room(&self, latch: LatchId) -> bool {
-        (self.full | self.blocked) >> (latch & 63) & 1 == 0
+        (self.full | self.shut) & self.places[latch as usize % LATCHES] == 0
     }
 
-    /// Pipes whose latch in `partition` takes no other instruction.
+    /// Pipes whose latch in `partition` takes another instruction.
     #[inline]
-    pub fn full_pipes(&self, partition: usize) -> PipeSet {
-        let has_room = self.rooms(partition);
-        let is_full = |pipe: &Pipe| !has_room(*pipe);
-        Pipe::all().filter(is_full).fold(PipeSet::default(), PipeSet::with)
-    }
-
-    /// Which pipes' latches in `partition` take another instruction.
-    #[inline]
-    pub fn rooms(&self, partition: usize) -> impl Fn(Pipe) -> bool + use<> {
-        let (full, partitions) = ((self.full | self.blocked) >> (partition % LATCHES), self.partitions);
-        move |pipe| full >> (pipe.index() * partitions % LATCHES) & 1 == 0
+    pub fn open_pipes(&self, partition: usize) -> PipeSet {
+        let full = (self.full | self.shut) >> (partition * self.per_partition % LATCHES);
+        PipeSet(!full as u16 & PipeSet::ALL.0)
     }
 
     /// The pipe of `latch`.
@@ -132,28 +146,27 @@ impl Latches {
         self.occupied & self.of_memory
     }
 
-    /// `latches`, which are empty, take no instruction until they are [opened](Self::open).
+    /// Of `partition`, only the latches of `pipes` take no instruction from now on until the next call.
     #[inline]
-    pub fn close(&mut self, latches: u64) {
-        self.full |= latches & !self.occupied;
-    }
-
-    /// `latches` take instructions again, as far as they have room.
-    #[inline]
-    pub fn open(&mut self, latches: u64) {
-        self.full &= !latches | self.occupied;
+    pub fn close(&mut self, partition: usize, pipes: PipeSet) {
+        let at = partition * self.per_partition % LATCHES;
+        self.closed &= !(self.first_partition << at);
+        self.closed |= (self.first_partition & u64::from(pipes.0)) << at;
+        self.shut = self.blocked | self.closed;
     }
 
     /// `latch` takes no instruction until it is [unblocked](Self::unblock), even if it has room.
     #[inline]
     pub fn block(&mut self, latch: LatchId) {
-        self.blocked |= 1 << (latch & 63);
+        self.blocked |= self.places[latch as usize % LATCHES];
+        self.shut |= self.blocked;
     }
 
     /// `latch` takes instructions again, as far as it has room.
     #[inline]
     pub fn unblock(&mut self, latch: LatchId) {
-        self.blocked &= !(1 << (latch & 63));
+        self.blocked &= !self.places[latch as usize % LATCHES];
+        self.shut = self.blocked | self.closed;
     }
 
     /// Puts an instruction, which is at place `order` in the order of issue, behind those in `latch`,
@@ -166,7 +179,7 @@ impl Latches {
             self.front[l] = id;
             self.order[l] = order;
             self.occupied |= bit;
-            self.full |= self.single & bit;
+            self.full |= self.single_places[l];
         } else {
             self.push_behind(l, id, order);
         }
@@ -177,7 +190,9 @@ impl Latches {
         let at = (self.first[l] as usize + self.len[l] as usize) & (self.stride - 1);
         self.behind[l * self.stride + at] = (id, order);
         self.len[l] += 1;
-        self.full |= u64::from(self.len[l] + 1 == self.capacity[l]) << l;
+        if self.len[l] + 1 == self.capacity[l] {
+            self.full |= self.places[l];
+        }
     }
 
     /// The latch that holds the oldest instruction. `latches` must be occupied and not empty.
@@ -243,7 +258,7 @@ impl Latches {
     #[inline]
     pub fn drop_oldest(&mut self, latch: LatchId) {
         let (l, bit) = (latch as usize % LATCHES, 1 << (latch & 63));
-        self.full &= !bit;
+        self.full &= !self.places[l];
         if self.single & bit != 0 || self.len[l] == 0 {
             self.occupied &= !bit;
         } else {

@@ -158,6 +158,8 @@ impl ExecutionStage for Units {
     ) -> u64 {
         let mut from = 0;
         let waiting = oc_ex.waiting_for_units();
+        let wavefronts_end = wavefronts.until();
+        let without_shuffles = wavefronts_end > now;
         for latch in set_bits(waiting & !self.shared) {
             let (id, unit) = (oc_ex.oldest_in(latch as LatchId), &mut self.own[latch % LATCHES]);
             if self.queues.latches >> (latch % 64) & 1 != 0 && slab.get(id).is_asynchronous() {
@@ -167,8 +169,8 @@ impl ExecutionStage for Units {
                 wake_up.moved();
                 continue;
             }
-            if wavefronts.until() > now && slab.get(id).class == OpClass::Shuffle {
-                wake_up.at(wavefronts.until());
+            if without_shuffles && slab.get(id).class == OpClass::Shuffle {
+                wake_up.at(wavefronts_end);
                 continue;
             }
             if self.buses.try_accept(now, (unit, latch as u16), id, slab, wake_up) {

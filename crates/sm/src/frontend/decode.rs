@@ -118,9 +118,8 @@ impl<S: WarpStream> Decode<S> {
             return Err(fault);
         }
         debug_assert_eq!(out.pc, template.inst.pc);
-        self.note_awaited(tick, state, (kernel, template.inst.pc));
-        let out = state.slab.record_mut(record);
         let DynInst { mask, next_pc: next, diverged, held, at_mbarrier, .. } = *out;
+        self.note_awaited(tick, state, (kernel, template.inst.pc));
         let turns = next != Some(Pc(template.inst.pc.0 + 1));
         let done = Done { mask, next, turns, diverged, held, at_mbarrier };
         let order = state.warps.next_order[w];

@@ -47,8 +47,8 @@ pub(crate) struct IssueStage<D: CoreDesign> {
     /// Schedulers that issued nothing for lack of room in an issue latch, one bit each. Bits from 0 on: the latch of the
     /// memory pipe. Bits from [`SCHEDULERS`] on: another latch.
     blocked: u16,
-    /// Each scheduler has a partition of its own.
-    has_partitions: bool,
+    /// Every scheduler, one bit each, if all share one partition; no bit if each has its own.
+    sharing: u8,
     pub account: SlotAccount,
 }
 
@@ -105,7 +105,7 @@ impl<D: CoreDesign> IssueStage<D> {
             runnable: MaskOf::<D>::NONE,
             free: MaskOf::<D>::NONE,
             blocked: 0,
-            has_partitions: spec.partitions > 1,
+            sharing: if spec.partitions > 1 { 0 } else { u8::MAX },
             account: SlotAccount::new(schedulers * width),
         }
     }
@@ -121,10 +121,10 @@ impl<D: CoreDesign> IssueStage<D> {
         }
     }
 
-    /// The schedulers of `partitions`, one bit each. Without sub-cores all share one.
+    /// The schedulers of `partitions`, one bit each.
     #[inline]
     fn schedulers_of(&self, partitions: u8) -> u8 {
-        if self.has_partitions { partitions } else { u8::MAX }
+        partitions | self.sharing
     }
 
     /// Whether a scheduler has anything to look at. One that found nothing to issue finds nothing until
@@ -160,7 +160,7 @@ impl<D: CoreDesign> IssueStage<D> {
     fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, turn: Turn<MaskOf<D>>) {
         let mine = turn.warps;
         let place = usize::from(turn.number) % SCHEDULERS;
-        let (offered, open) = self.policy.candidates().offered(w.id_oc.rooms(turn.partition.into()));
+        let (offered, open) = self.policy.candidates().offered(w.id_oc.open_pipes(turn.partition.into()));
         let mut ready = offered & self.free & mine;
         let mut considered = None;
         if !self.considers_live {
@@ -171,7 +171,7 @@ impl<D: CoreDesign> IssueStage<D> {
         }
         let dropping = w.state.warps.drops_l1 & mine;
         if !dropping.is_empty() {
-            self.drop_l1(w, place, considered.unwrap_or(mine) & dropping, ready);
+            self.drop_l1(&mut w.reborrow(), place, considered.unwrap_or(mine) & dropping, ready);
         }
         if ready.is_empty() {
             let considered = considered.unwrap_or_else(|| w.state.warps.live() & mine);
@@ -181,44 +181,37 @@ impl<D: CoreDesign> IssueStage<D> {
         if LooksUp::<D>::CONSTANTS {
             among &= w.fetch.source.may_issue(turn.number.into());
             if among.is_empty() {
-                return self.note_constant_miss(w, turn, 0, ready);
+                return self.note_constant_miss(&mut w.reborrow(), turn, 0, ready);
             }
         }
         let first = among & self.policy.candidates().first;
         if !first.is_empty() {
             among = first;
         }
-        if LooksUp::<D>::CONSTANTS {
-            let warp = self.schedulers[place].first(among, &self.view(&w.state.warps, mine));
-            if !self.has_constant(w, turn, warp, open) {
-                return self.note_constant_miss(w, turn, 0, ready);
-            }
-            among = MaskOf::<D>::of(warp);
-        }
         let view = self.view(&w.state.warps, mine);
-        let warp = self.schedulers[place].choose(among, &view);
+        let scheduler = &mut self.schedulers[place];
+        let warp = if LooksUp::<D>::CONSTANTS { scheduler.first(among, &view) } else { scheduler.choose(among, &view) };
         let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
+        if LooksUp::<D>::CONSTANTS {
+            if !Self::has_constant(w, turn, id) {
+                return self.note_constant_miss(&mut w.reborrow(), turn, 0, ready);
+            }
+            self.schedulers[place].note_issue(warp);
+        }
         let pipe = self.issue_one(w, turn, turn.slot.into(), id);
         if self.width > 1 {
             self.issue_more(&mut w.reborrow(), turn, warp, pipe);
         }
     }
 
-    /// Whether the constant operand of the candidate of `warp` for the pipes `open` is there, or it has none.
+    /// Whether the constant operand of candidate `id` is there, or it has none.
     #[inline(always)]
-    fn has_constant<O: Observer>(
-        &self,
-        w: &mut IssueWires<'_, D, O>,
-        turn: Turn<MaskOf<D>>,
-        warp: WarpSlot,
-        open: PipeSet,
-    ) -> bool {
-        let window = w.state.window(w.tick.kernels);
-        let flight = window.flight(self.policy.select(window, warp, open));
+    fn has_constant<O: Observer>(w: &mut IssueWires<'_, D, O>, turn: Turn<MaskOf<D>>, id: InstId) -> bool {
+        let flight = w.state.window(w.tick.kernels).flight(id);
         if !flight.names().scheduling.names_constant {
             return true;
         }
-        let constant = flight.code().constant(flight.pc);
+        let (warp, constant) = (flight.warp, flight.code().constant(flight.pc));
         constant.is_none_or(|constant| w.fetch.source.has_constant(w.tick.now, turn.number.into(), warp, constant))
     }
 
@@ -310,7 +303,8 @@ impl<D: CoreDesign> IssueStage<D> {
         let (width, different) = (self.width, w.state.spec.sm.issue.dual_issue_needs_different_units);
         let only = MaskOf::<D>::of(warp);
         for slot in 1..width {
-            let mut open = self.policy.candidates().pipes_of(only).except(w.id_oc.full_pipes(partition));
+            let wanted = self.policy.candidates().pipes_of(only);
+            let mut open = PipeSet(wanted.0 & w.id_oc.open_pipes(partition).0);
             let room = open.contains(pipe);
             if different {
                 open = open.without(pipe);
@@ -324,12 +318,12 @@ impl<D: CoreDesign> IssueStage<D> {
                 self.stall_slots(w, turn, slot, (stall, only));
                 break;
             }
-            if LooksUp::<D>::CONSTANTS && !self.has_constant(w, turn, warp, open) {
-                self.note_constant_miss(w, turn, slot, only);
+            let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
+            if LooksUp::<D>::CONSTANTS && !Self::has_constant(w, turn, id) {
+                self.note_constant_miss(&mut w.reborrow(), turn, slot, only);
                 break;
             }
             w.state.counters.multiple_issues += u64::from(slot == 1);
-            let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
             pipe = self.issue_one(w, turn, usize::from(turn.slot) + slot, id);
         }
     }
@@ -535,21 +529,31 @@ impl SmCounters {
         self.thread_instructions += lanes;
         self.unit_instructions += u64::from(inst.work.is_arithmetic());
         self.pipe_cycles += u64::from(inst.pipe_cycles);
+        self.lane_writes += lanes * u64::from(inst.vector_dsts);
+        if inst.is_special | (lanes == 0) {
+            self.count_special(inst, lanes);
+        }
+        lanes
+    }
+
+    /// Adds `inst` to the statistics that do not count most instructions ([`Micro::is_special`]).
+    ///
+    /// [`Micro::is_special`]: crate::resolved::Micro::is_special
+    #[inline(never)]
+    fn count_special(&mut self, inst: &InFlight, lanes: u64) {
         let is_matrix = inst.class == OpClass::Tensor;
         self.tensor_cycles += u64::from(if is_matrix { inst.initiation_cycles } else { 0 });
         self.matrix_multiply_adds += u64::from(inst.multiply_adds);
         self.half_operations += lanes * u64::from(inst.half_operations);
         self.constant_moves += u64::from(inst.work == Work::Memory && inst.mem.is_none());
-        self.lane_writes += lanes * u64::from(inst.vector_dsts);
-        self.empty_instructions += u64::from(inst.mask == 0);
-        lanes
+        self.empty_instructions += u64::from(lanes == 0);
     }
 }
 
 impl<D: CoreDesign> Persist for IssueStage<D> {
     fn persist(&mut self, archive: &mut Archive) -> Result<(), Mismatch> {
         let Self { policy, schedulers, runnable, blocked, account, .. } = self;
-        let Self { count: _, turns: _, width: _, considers_live: _, has_partitions: _, free: _, .. } = self;
+        let Self { count: _, turns: _, width: _, considers_live: _, sharing: _, free: _, .. } = self;
         policy.persist(archive)?;
         each(schedulers, archive)?;
         runnable.persist(archive)?;

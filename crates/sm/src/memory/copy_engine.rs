@@ -63,6 +63,8 @@ pub(crate) struct CopyEngine {
     next_request: Cycle,
     /// Ends that come by time.
     ends: BinaryHeap<Reverse<(Cycle, u16)>>,
+    /// The first of them, which the SM looks at in every cycle.
+    next_end: Cycle,
     maps: TensorMaps,
     /// Bulk groups by warp: how far their sources have been read, and how far they are complete.
     pub reads: Copies,
@@ -140,6 +142,7 @@ impl CopyEngine {
             queue: VecDeque::new(),
             next_request: NEVER,
             ends: BinaryHeap::new(),
+            next_end: NEVER,
             maps: TensorMaps::default(),
             reads: Copies::new(warps),
             groups: Copies::new(warps),
@@ -159,7 +162,7 @@ impl CopyEngine {
     /// The first cycle in which it has something to do by itself.
     #[inline]
     pub fn next_event(&self) -> Cycle {
-        self.ends.peek().map_or(NEVER, |&Reverse((due, _))| due).min(self.next_request)
+        self.next_end.min(self.next_request)
     }
 
     /// An instruction of `warp` has issued and starts `transfer`.
@@ -208,6 +211,7 @@ impl CopyEngine {
     pub fn end(&mut self, now: Cycle) -> Option<Complete> {
         let &Reverse((_, number)) = self.ends.peek().filter(|&&Reverse((due, _))| due <= now)?;
         self.ends.pop();
+        self.next_end = self.ends.peek().map_or(NEVER, |&Reverse((due, _))| due);
         let ended = self.commands[usize::from(number)].multicast(number);
         let ended = ended.map(|multicast| Multicast { others: 0, ..multicast });
         let Command { warp, place, transfer, group, received, issued, first_turn, .. } =
@@ -276,10 +280,10 @@ impl CopyEngine {
             self.next_request = NEVER;
         }
         let &Command { warp, place, ref transfer, group, outstanding, .. } = &self.commands[usize::from(number)];
+        let (is_by_group, end) = (transfer.kind.is_by_group(), paced + parameters.completion(transfer.kind));
         if outstanding == 0 {
-            self.ends.push(Reverse((paced + parameters.completion(transfer.kind), number)));
+            self.end_at(end, number);
         }
-        let is_by_group = transfer.kind.is_by_group();
         is_by_group.then(|| Read { warp, place, goes_on: self.reads.performed(warp, group[0]) })
     }
 
@@ -297,8 +301,15 @@ impl CopyEngine {
         let command = &mut self.commands[usize::from(number)];
         command.outstanding -= 1;
         if command.outstanding == 0 && command.next.0 == command.transfer.runs.len() {
-            self.ends.push(Reverse((now + parameters.completion(command.transfer.kind), number)));
+            let end = now + parameters.completion(command.transfer.kind);
+            self.end_at(end, number);
         }
+    }
+
+    /// Command `number` ends in cycle `end`.
+    fn end_at(&mut self, end: Cycle, number: u16) {
+        self.ends.push(Reverse((end, number)));
+        self.next_end = self.next_end.min(end);
     }
 }
 

@@ -19,12 +19,14 @@ use std::collections::BinaryHeap;
 const TOKEN_STORE: u32 = 1 << 31;
 
 /// Requests and multicasts that leave the SM for the network, and events that arrive.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Peers {
     requests: Vec<PeerRequest>,
     multicasts: Vec<Multicast>,
     /// Events to come, by cycle, then in the order in which they were received.
     events: BinaryHeap<Reverse<(Cycle, u64, PeerEvent)>>,
+    /// The cycle of the first one, which the SM looks at in every cycle.
+    next: Cycle,
     received: u64,
     /// Loads and atomics, with the number of their missing replies.
     left: Vec<(InstId, u32)>,
@@ -39,6 +41,13 @@ pub(crate) enum Reply {
     Complete(InstId),
     /// An instruction still lacks replies.
     Partial,
+}
+
+impl Default for Peers {
+    fn default() -> Self {
+        let (requests, multicasts, events, left) = Default::default();
+        Self { requests, multicasts, events, next: NEVER, received: 0, left }
+    }
 }
 
 impl Peers {
@@ -92,20 +101,23 @@ impl Peers {
     pub fn receive(&mut self, at: Cycle, event: PeerEvent) {
         self.events.push(Reverse((at, self.received, event)));
         self.received += 1;
+        self.next = self.next.min(at);
     }
 
     /// The cycle of the next event.
     #[inline]
     pub fn next_event(&self) -> Cycle {
-        self.events.peek().map_or(NEVER, |&Reverse((at, ..))| at)
+        self.next
     }
 
     /// Takes the next event, if it is due.
     pub fn take_event(&mut self, now: Cycle) -> Option<PeerEvent> {
-        if self.next_event() > now {
+        if self.next > now {
             return None;
         }
-        self.events.pop().map(|Reverse((_, _, event))| event)
+        let Reverse((_, _, event)) = self.events.pop()?;
+        self.next = self.events.peek().map_or(NEVER, |&Reverse((at, ..))| at);
+        Some(event)
     }
 
     /// The reply with this token has arrived.
@@ -128,6 +140,7 @@ impl Persist for Peers {
     /// Between kernels no instruction waits for a reply; remaining events are for CTAs that have ended.
     fn persist(&mut self, _: &mut Archive) -> Result<(), Mismatch> {
         self.events.clear();
+        self.next = NEVER;
         Ok(())
     }
 }

@@ -173,18 +173,41 @@ struct Queued {
 }
 
 /// The queue of a sub-core.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Queue {
     accesses: VecDeque<Queued>,
     /// When the last one left.
     last_left: Cycle,
+    /// When the oldest access may go to the shared part; [`NEVER`] without one.
+    ready_at: Cycle,
 }
 
 impl Queue {
-    /// When the oldest access may go to the shared part.
+    fn new() -> Self {
+        Self { accesses: VecDeque::new(), last_left: 0, ready_at: NEVER }
+    }
+
+    /// `access` comes.
     #[inline]
-    fn ready_at(&self) -> Cycle {
-        self.accesses.front().map_or(NEVER, |first| first.due.max(self.last_left + first.address_cycles))
+    fn push(&mut self, access: Queued) {
+        if self.accesses.is_empty() {
+            self.ready_at = self.ready_at_if_first(&access);
+        }
+        self.accesses.push_back(access);
+    }
+
+    /// The oldest access leaves in cycle `now`.
+    #[inline]
+    fn pop(&mut self, now: Cycle) -> Option<Queued> {
+        let first = self.accesses.pop_front()?;
+        self.last_left = now;
+        self.ready_at = self.accesses.front().map_or(NEVER, |next| self.ready_at_if_first(next));
+        Some(first)
+    }
+
+    #[inline]
+    fn ready_at_if_first(&self, access: &Queued) -> Cycle {
+        access.due.max(self.last_left + access.address_cycles)
     }
 }
 
@@ -217,7 +240,7 @@ impl SubCoreMemory {
         let times = Queues::of(spec);
         let spent = |is_shared| if queues { times.before_unit(is_shared) as u32 } else { 0 };
         Self {
-            queues: (0..spec.partitions).map(|_| Queue::default()).collect(),
+            queues: (0..spec.partitions).map(|_| Queue::new()).collect(),
             queued: 0,
             times,
             entry: Latches::new(spec, |_| spec.partitions as u32),
@@ -271,7 +294,7 @@ impl SubCoreMemory {
             let is_shared = flight.mem.is_some_and(|mem| mem.space == Space::Shared && mem.access != Access::AsyncCopy);
             let (address_cycles, unit_cycles) = self.times.to_shared_part(is_shared || is_uniform(flight));
             let access = Queued { id, order, due: wb.tick.now + unit_cycles, address_cycles };
-            self.queues[oc_ex.partition(latch)].accesses.push_back(access);
+            self.queues[oc_ex.partition(latch)].push(access);
             self.queued += 1;
             wb.state.wake_up.moved();
         }
@@ -288,12 +311,11 @@ impl SubCoreMemory {
         if self.queued == 0 || self.free_at > now || self.leaving.len() == LEAVING {
             return;
         }
-        let count = self.queues.len();
-        let in_turn = (self.turn..self.turn + count).map(|core| core % count);
-        let Some(core) = in_turn.into_iter().find(|&core| self.queues[core].ready_at() <= now) else { return };
-        let queue = &mut self.queues[core];
-        let Some(Queued { id, order, .. }) = queue.accesses.pop_front() else { return };
-        queue.last_left = now;
+        let (before, from_turn) = self.queues.split_at(self.turn.min(self.queues.len()));
+        let is_ready = |queue: &Queue| queue.ready_at <= now;
+        let from_turn = from_turn.iter().position(is_ready).map(|core| self.turn + core);
+        let Some(core) = from_turn.or_else(|| before.iter().position(is_ready)) else { return };
+        let Some(Queued { id, order, .. }) = self.queues[core].pop(now) else { return };
         self.queued -= 1;
         wb.operands.access_left(core);
         wb.state.wake_up.moved();
@@ -303,7 +325,8 @@ impl SubCoreMemory {
             mem => mem.map(|mem| mem.space),
         };
         let Passage { busy, reads, enters } = self.times.in_shared_part(flight, space);
-        (self.turn, self.free_at) = ((core + 1) % count, now + busy);
+        self.turn = if core + 1 == self.queues.len() { 0 } else { core + 1 };
+        self.free_at = now + busy;
         wb.state.counters.memory_pipe_cycles += busy;
         if reads == 0 {
             wb.registers_read(id);
@@ -352,7 +375,7 @@ impl SubCoreMemory {
         }
         let enters = self.leaving.front().map_or(NEVER, |access| access.enters_at);
         let has_room = self.queued > 0 && self.leaving.len() < LEAVING;
-        let ready = || self.queues.iter().map(Queue::ready_at).min().unwrap_or(NEVER);
+        let ready = || self.queues.iter().fold(NEVER, |first, queue| first.min(queue.ready_at));
         let passes = if has_room { ready().max(self.free_at) } else { NEVER };
         passes.min(reads).min(enters)
     }

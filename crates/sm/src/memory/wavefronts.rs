@@ -43,6 +43,9 @@ impl Wavefronts {
     /// Whole cycles that an access has to wait for those that have begun since `held`, which now has them.
     #[inline]
     pub(super) fn delay(&self, held: &mut Held) -> Cycle {
+        if self.begun == held.0 {
+            return 0;
+        }
         let cycles = (self.begun - held.0) / Self::QUARTERS;
         held.0 += Self::QUARTERS * cycles;
         cycles

@@ -35,7 +35,7 @@
 //! Control waits for the latch of a unit.
 
 use super::{Hooks, OperandStage, PARTITIONS, RegisterBanks, Wires};
-use crate::execute::latches::LatchId;
+use crate::execute::latches::{LATCHES, LatchId};
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::memory::sub_cores::Queues;
@@ -94,8 +94,8 @@ struct SubCore {
     busy: PipeSet,
     /// Accesses that have not left the queue of the memory stage.
     accesses: u8,
-    /// Latches that are closed.
-    closed: u64,
+    /// Pipes whose latches are closed.
+    closed: PipeSet,
     /// By position and bank: see [`cached`].
     cache: [[u32; BANKS]; POSITIONS],
 }
@@ -113,6 +113,8 @@ const UNAVAILABLE: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct SubCoreOperands {
     sub_cores: Box<[SubCore]>,
+    /// The partition of each latch.
+    partition_of: [u8; LATCHES],
     /// Sub-cores in which anything may move, one bit each.
     awake: u8,
     settings: SubCoreSettings,
@@ -134,7 +136,7 @@ impl SubCoreOperands {
             free_at: [0; PIPES],
             busy: PipeSet::default(),
             accesses: 0,
-            closed: 0,
+            closed: PipeSet::default(),
             cache: [[UNAVAILABLE; BANKS]; POSITIONS],
         };
         // Units of double precision that serve several sub-cores are behind a queue.
@@ -143,6 +145,7 @@ impl SubCoreOperands {
         let fixed = of_units.iter().filter(|unit| has_own(unit)).fold(PipeSet::default(), |s, u| s.with(Pipe::of(*u)));
         Self {
             sub_cores: (0..spec.partitions).map(|_| sub_core()).collect(),
+            partition_of: std::array::from_fn(|latch| (latch % spec.partitions) as u8),
             awake: 0,
             most_accesses: Queues::of(spec).accesses,
             settings,
@@ -202,13 +205,10 @@ impl SubCoreOperands {
             hooks.collecting(wires.window(), id, 0);
             (moved, taken) = (true, true);
         }
-        let closed = sub_core.closed_at(now, (wires.id_oc.occupied() & mine != 0, self.most_accesses), mine, |pipe| {
-            1 << (wires.id_oc.id(pipe, partition) & 63)
-        });
+        let closed = sub_core.closed_at(now, wires.id_oc.occupied() & mine != 0, self.most_accesses);
         if closed != sub_core.closed {
-            taken |= sub_core.closed & !closed != 0;
-            wires.id_oc.open(mine);
-            wires.id_oc.close(closed);
+            taken |= sub_core.closed.except(closed) != PipeSet::default();
+            wires.id_oc.close(partition, closed);
             sub_core.closed = closed;
         }
         // Room in the latch wakes an instruction that waits only for it; the next issue wakes an empty sub-core.
@@ -284,19 +284,22 @@ impl SubCoreOperands {
 }
 
 impl SubCore {
-    /// The latches that take nothing in cycle `now`: all of `mine` if one is `blocked`, else the latches of busy units,
-    /// and the latch of the memory pipe at `most` accesses.
+    /// The pipes whose latches take nothing in cycle `now`: all if one of the latches is `occupied`, else the pipes of busy
+    /// units, and the memory pipe at `most` accesses.
     #[inline(always)]
-    fn closed_at(&mut self, now: Cycle, (blocked, most): (bool, u8), mine: u64, latch: impl Fn(Pipe) -> u64) -> u64 {
-        let mut closed = if self.accesses >= most { latch(Pipe::MEM) } else { 0 };
+    fn closed_at(&mut self, now: Cycle, occupied: bool, most: u8) -> PipeSet {
         for pipe in self.busy.iter() {
-            if self.free_at[pipe.index() % PIPES] > now {
-                closed |= latch(pipe);
-            } else {
+            if self.free_at[pipe.index() % PIPES] <= now {
                 self.busy = self.busy.without(pipe);
             }
         }
-        if blocked { mine } else { closed }
+        if occupied {
+            PipeSet::ALL
+        } else if self.accesses >= most {
+            self.busy.with(Pipe::MEM)
+        } else {
+            self.busy
+        }
     }
 }
 
@@ -367,9 +370,12 @@ impl<P: IssuePolicy> OperandStage<P> for SubCoreOperands {
 
     #[inline]
     fn latches_freed(&mut self, latches: u64) {
-        for (partition, sub_core) in self.sub_cores.iter().enumerate() {
-            let waits = |passing: Option<Passing>| passing.is_some_and(|(_, _, latch)| latches >> latch & 1 != 0);
-            self.awake |= u8::from(waits(sub_core.control) || waits(sub_core.allocate)) << partition;
+        for latch in set_bits(latches) {
+            // A sub-core's instructions go to latches of its own partition.
+            let partition = usize::from(self.partition_of[latch % LATCHES]);
+            let waits = |passing: Option<Passing>| passing.is_some_and(|(_, _, aim)| usize::from(aim) == latch);
+            let sub_core = &self.sub_cores[partition];
+            self.awake |= u8::from(waits(sub_core.control) || waits(sub_core.allocate)) << (partition % PARTITIONS);
         }
     }
 
@@ -383,7 +389,7 @@ impl<P: IssuePolicy> OperandStage<P> for SubCoreOperands {
 
     fn any_waits_for_unit(&self, partition: usize) -> bool {
         let sub_core = &self.sub_cores[partition];
-        sub_core.control.is_some() || sub_core.closed != 0
+        sub_core.control.is_some() || sub_core.closed != PipeSet::default()
     }
 
     fn is_full(&self, partition: usize) -> bool {
@@ -400,7 +406,7 @@ impl<P: IssuePolicy> OperandStage<P> for SubCoreOperands {
             reserved.persist(archive)?;
             kit::persist::each(free_at, archive)?;
             busy.0.persist(archive)?;
-            closed.persist(archive)?;
+            closed.0.persist(archive)?;
             for of_position in cache {
                 kit::persist::each(of_position, archive)?;
             }

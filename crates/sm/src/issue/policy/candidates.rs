@@ -87,23 +87,17 @@ impl<M: WarpMask> Candidates<M> {
         PipeSet(self.heads as u16 & PipeSet::ALL.0)
     }
 
-    /// Warps with a candidate for a pipe that `takes` it, and these pipes.
+    /// Warps with a candidate for one of the pipes that are `open`, and those pipes that any has one for.
     #[inline(always)]
-    pub fn offered(&self, takes: impl Fn(Pipe) -> bool) -> (M, PipeSet) {
-        let (mut warps, mut pipes) = (M::NONE, PipeSet::default());
-        for pipe in self.pipes().iter() {
-            if takes(pipe) {
-                warps |= self.of(Head::ready(pipe));
-                pipes = pipes.with(pipe);
-            }
-        }
-        (warps, pipes)
+    pub fn offered(&self, open: PipeSet) -> (M, PipeSet) {
+        let pipes = PipeSet(self.pipes().0 & open.0);
+        (pipes.iter().fold(M::NONE, |warps, pipe| warps | self.of(Head::ready(pipe))), pipes)
     }
 
     /// Warps with a candidate.
     #[inline]
     pub fn ready(&self) -> M {
-        self.offered(|_| true).0
+        self.offered(PipeSet::ALL).0
     }
 
     /// Warps with an instruction that has not issued.

@@ -99,6 +99,12 @@ macro_rules! schedulers {
                 match self { $(Self::$variant(s) => s.choose(warps, view),)* }
             }
 
+            /// `warp`, the [first](Self::first) one, issues.
+            #[inline(always)]
+            pub fn note_issue(&mut self, warp: WarpSlot) {
+                match self { $(Self::$variant(s) => WarpScheduler::<M>::on_issue(s, warp),)* }
+            }
+
             /// Chooses one of `ready`, which issues: see [`WarpScheduler::choose`].
             #[inline(always)]
             pub fn choose(&mut self, ready: M, view: &View<'_, M>) -> WarpSlot {

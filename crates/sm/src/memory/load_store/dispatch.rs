@@ -12,6 +12,8 @@ use mem::{Request, RequestKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Path {
     Shared,
+    /// Shared memory of other CTAs of the cluster.
+    Peers,
     Constant,
     Texture,
     L1,

@@ -425,7 +425,7 @@ impl LoadStoreUnit {
         }
         // Whether it leaves the register, and whether it is complete with that if it has no access under way.
         let (leaves, may_be_complete) = match path {
-            Path::Shared if self.peers.is_some() => (self.go_on_to_peers(wb.state, now), is_store),
+            Path::Peers => (self.go_on_to_peers(wb.state, now), is_store),
             Path::Shared => (is_store || self.shared.enter(now, id, &mut wb.state.slab), is_store),
             Path::Constant | Path::Texture => (self.go_on_cached(wb.state, now), true),
             // Where L1 holds an access after its last look-up has begun, its data may have come: it is complete by now.
@@ -453,7 +453,9 @@ impl LoadStoreUnit {
     /// it came.
     #[inline]
     fn is_held<M: WarpMask>(&mut self, state: &State<M>, now: Cycle) -> bool {
-        let Some(dispatch) = self.dispatch.as_mut().filter(|_| self.peers.is_none()) else { return false };
+        let Some(dispatch) = self.dispatch.as_mut().filter(|dispatch| dispatch.path != Path::Peers) else {
+            return false;
+        };
         dispatch.ready_at += state.wavefronts.delay(&mut dispatch.held);
         dispatch.ready_at > now
     }
@@ -487,6 +489,7 @@ impl LoadStoreUnit {
         let State { slab, spec, counters, wavefronts, .. } = &mut *wb.state;
         let (flight, dynamic) = (slab.get(id), slab.dynamic(id));
         let path = self.path(spec, flight, dynamic);
+        let record = flight.record;
         let mut dispatch = Dispatch {
             id,
             path,
@@ -496,13 +499,8 @@ impl LoadStoreUnit {
             held: wavefronts.held(),
         };
         match path {
-            Path::Shared => {
-                let record = flight.record;
-                if dynamic.peers.is_none() {
-                    dispatch.begin_shared(now.max(wavefronts.until()), (flight, dynamic), spec, counters);
-                }
-                self.peers = slab.record_mut(record).peers.take();
-            }
+            Path::Shared => dispatch.begin_shared(now.max(wavefronts.until()), (flight, dynamic), spec, counters),
+            Path::Peers => self.peers = slab.record_mut(record).peers.take(),
             Path::Constant | Path::Texture => self.begin_cached(wb.state, &mut dispatch),
             Path::L1 | Path::Bypass => self.begin_global(wb.state, (now, wb.tick.kernels), &dispatch),
             Path::None => {}
@@ -525,7 +523,7 @@ impl LoadStoreUnit {
         let ready_at = self.dispatch.map_or(now + 1, |dispatch| dispatch.ready_at);
         let conflict_cycles = ready_at.saturating_sub(now + 1) as u32;
         match path {
-            Path::Shared => {
+            Path::Shared | Path::Peers => {
                 let passes = 1 + conflict_cycles;
                 let excess_passes = passes.saturating_sub(needed);
                 Accessed { transactions: passes, conflict_cycles, excess_passes, ..Accessed::default() }
@@ -552,7 +550,13 @@ impl LoadStoreUnit {
         // The stream resolves generic accesses; all others have their static space.
         let space = if mem.space == Space::Generic { dynamic.space } else { mem.space };
         match space {
-            Space::Shared if mem.access != Access::AsyncCopy => Path::Shared,
+            Space::Shared if mem.access != Access::AsyncCopy => {
+                if dynamic.peers.is_some() {
+                    Path::Peers
+                } else {
+                    Path::Shared
+                }
+            }
             Space::Constant | Space::Param => Path::Constant,
             // Since Maxwell textures are read through L1.
             Space::Texture if spec.sm_version >= 50 => self.path_by_l1(spec, mem, false),
