@@ -6,7 +6,7 @@ use cabi::address::{Address, Handle};
 use cabi::driver::into;
 use cabi::stand_in::not_supported;
 
-use crate::descriptor::{DnMat, Format, SpMat, dense, set_entries, sparse, sparse_vector, vector};
+use crate::descriptor::{DnMat, Format, SpMat, dense, set_entries, sparse};
 use crate::handle::{Call, call, check};
 use crate::problem::{Dense, Kind, Problem, Sparse};
 use crate::product::no_buffer;
@@ -57,16 +57,16 @@ fn analyse(call: &Call, from: Handle, to: Handle) -> Result<()> {
 }
 
 /// A matrix of CSR with numbers of 32 bits.
-struct Rows {
-    sizes: [c_int; 3],
-    values: Address,
-    offsets: Address,
-    indices: Address,
-    base: c_int,
+pub struct Rows {
+    pub sizes: [c_int; 3],
+    pub values: Address,
+    pub offsets: Address,
+    pub indices: Address,
+    pub base: c_int,
 }
 
 /// The same matrix by columns; `with_values` says whether values are copied.
-fn by_columns(call: &Call, from: &Rows, to: [Address; 3], kind: c_int, with_values: bool) -> Result<()> {
+pub fn by_columns(call: &Call, from: &Rows, to: [Address; 3], kind: c_int, with_values: bool) -> Result<()> {
     let [m, n, entries] = from.sizes.map(i64::from);
     let [values, offsets, indices] = to;
     valid(m >= 0 && n >= 0 && entries >= 0 && (from.base == 0 || from.base == 1))?;
@@ -91,23 +91,6 @@ fn by_columns(call: &Call, from: &Rows, to: [Address; 3], kind: c_int, with_valu
         call.launch_of("place", kind, m, 1, &[&problem, &places, &indices, &values])?;
         call.launch_of("sort", kind, n, 1, &[&problem, &places, &indices, &values])
     })
-}
-
-/// Copies the values of a sparse vector from a dense one, or `back`.
-fn take(handle: Handle, sparse: Handle, dense: Handle, back: bool) -> Result<()> {
-    let call = call(handle)?;
-    let (x, y) = (sparse_vector(sparse)?, vector(dense)?);
-    valid(x.size == y.rows && x.kind == y.kind)?;
-    let kind = Kind::numbered(x.kind)?;
-    let argument = Sparse {
-        indices: x.indices,
-        values: x.values,
-        entries: x.entries,
-        wide_indices: x.is_wide().into(),
-        base: x.base,
-        ..Sparse::default()
-    };
-    call.launch(&format!("take_{}", kind.bytes), x.entries, 1, &[&argument, &y.values, &i32::from(back)])
 }
 
 cabi::functions! {
@@ -170,8 +153,6 @@ cabi::functions! {
         let m = i64::from(m);
         call(handle)?.launch("to_rows", m, 1, &[&offsets, &m, &base, &rows])
     }
-    fn cusparseGather(handle: Handle, y: Handle, x: Handle) { take(handle, x, y, false) }
-    fn cusparseScatter(handle: Handle, x: Handle, y: Handle) { take(handle, x, y, true) }
     fn cusparseCreateIdentityPermutation(handle: Handle, n: c_int, to: Address) {
         valid(n >= 0)?;
         call(handle)?.launch("identity", n.into(), 1, &[&n, &to])

@@ -48,6 +48,18 @@ pub struct SpMat {
     attributes: [c_int; 4],
 }
 
+impl SpMat {
+    /// Whether systems are of the triangle above the diagonal, as `CUSPARSE_SPMAT_FILL_MODE` says.
+    pub const fn is_upper(&self) -> bool {
+        self.attributes[0] == 1
+    }
+
+    /// Whether systems take the diagonal as 1, as `CUSPARSE_SPMAT_DIAG_TYPE` says.
+    pub const fn has_unit_diagonal(&self) -> bool {
+        self.attributes[1] == 1
+    }
+}
+
 /// A dense matrix, or a vector as a column.
 #[derive(Clone, Copy, Debug)]
 pub struct DnMat {
@@ -133,12 +145,14 @@ fn index_kind(wide: bool) -> c_int {
     if wide { 3 } else { 2 }
 }
 
-fn create<T>(all: &Objects<T>, place: Address, object: T) -> Result<()> {
+/// Adds an object, whose handle goes to `place`.
+pub fn create<T>(all: &Objects<T>, place: Address, object: T) -> Result<()> {
     write(place, 0_usize)?;
     Ok(write(place, all.add(object, STEP))?)
 }
 
-fn remove<T>(all: &Objects<T>, handle: Handle) -> Result<()> {
+/// Removes the object of a handle.
+pub fn remove<T>(all: &Objects<T>, handle: Handle) -> Result<()> {
     all.remove(handle).map(drop).ok_or(Status::INVALID_VALUE)
 }
 
@@ -176,7 +190,7 @@ fn create_sparse(
 }
 
 /// Writes where the program wants the value.
-fn give<T: Plain>(place: Address, value: T) -> Result<()> {
+pub fn give<T: Plain>(place: Address, value: T) -> Result<()> {
     Ok(write(place, value)?)
 }
 

@@ -9,7 +9,9 @@
 //! - `handle`: handles and their settings, versions.
 //! - `descriptor`: matrices and vectors of the generic interface, and `cusparseMatDescr_t`.
 //! - `problem`: the argument of kernels, and their launches.
-//! - `product`: SpMV and SpMM.
+//! - `product`: SpMV and SpMM. `sampled`: SDDMM. `sparse_product`: SpGEMM.
+//! - `triangle`: SpSV and SpSM.
+//! - `vectors`: sparse vectors with dense ones.
 //! - `convert`: between formats, and between sparse and dense.
 //! - `sort`: entries in order.
 //! - `sum`: sums of two sparse matrices.
@@ -26,10 +28,14 @@ mod descriptor;
 mod handle;
 mod problem;
 mod product;
+mod sampled;
 mod sort;
+mod sparse_product;
 mod status;
 mod sum;
+mod triangle;
 mod unsupported;
+mod vectors;
 
 pub use handle::set_version;
 

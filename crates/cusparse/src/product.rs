@@ -12,13 +12,13 @@ use crate::status::{Result, Status, valid};
 
 /// `cusparseOperation_t`: whether a matrix is transposed, and conjugated.
 #[derive(Clone, Copy)]
-struct Op {
-    transposed: bool,
-    conjugated: bool,
+pub struct Op {
+    pub transposed: bool,
+    pub conjugated: bool,
 }
 
 impl Op {
-    fn numbered(number: c_int) -> Result<Self> {
+    pub fn numbered(number: c_int) -> Result<Self> {
         valid((0..=2).contains(&number))?;
         Ok(Self { transposed: number != 0, conjugated: number == 2 })
     }
@@ -68,19 +68,14 @@ impl Factors {
             conjugate_a: ops[0].conjugated.into(),
             conjugate_b: ops[1].conjugated.into(),
         };
-        // As elements of arrays: their bytes, and the strides of a batch.
-        let bytes = |stride: i64, bytes: usize| {
-            let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-            stride.checked_mul(bytes).and_then(|bytes| usize::try_from(bytes).ok()).ok_or(Status::INVALID_VALUE)
-        };
         let index = |wide: i32| if wide == 1 { 8 } else { 4 };
         let steps = [
             // Coordinates were exchanged by a transposition, but have one stride.
-            bytes(a.offsets_stride, index(sparse.wide_offsets))?,
-            bytes(a.entries_stride, index(sparse.wide_indices))?,
-            bytes(a.entries_stride, kind.bytes)?,
-            bytes(b.stride, kind.bytes)?,
-            bytes(c.stride, kind.bytes)?,
+            bytes_of(a.offsets_stride, index(sparse.wide_offsets))?,
+            bytes_of(a.entries_stride, index(sparse.wide_indices))?,
+            bytes_of(a.entries_stride, kind.bytes)?,
+            bytes_of(b.stride, kind.bytes)?,
+            bytes_of(c.stride, kind.bytes)?,
         ];
         for member in 0..usize::try_from(c.batch).unwrap_or(1) {
             let mut one = problem;
@@ -106,6 +101,12 @@ impl Factors {
         }
         Ok(())
     }
+}
+
+/// Bytes of `count` elements of an array.
+pub fn bytes_of(count: i64, bytes: usize) -> Result<usize> {
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    count.checked_mul(bytes).and_then(|bytes| usize::try_from(bytes).ok()).ok_or(Status::INVALID_VALUE)
 }
 
 /// No kernel needs memory of the program.

@@ -27,6 +27,15 @@ pub fn plus([a, b]: Complex, [c, d]: Complex) -> Complex {
     [a + c, b + d]
 }
 
+pub fn minus([a, b]: Complex, [c, d]: Complex) -> Complex {
+    [a - c, b - d]
+}
+
+pub fn over([a, b]: Complex, [c, d]: Complex) -> Complex {
+    let size = c * c + d * d;
+    [(a * c + b * d) / size, (b * c - a * d) / size]
+}
+
 /// A type of values, by the numbers of `cudaDataType_t`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kind(pub i32);

@@ -55,7 +55,8 @@ fn every_function_is_tested() {
         include_str!("case.rs"),
         include_str!("conversions.rs"),
         include_str!("descriptors.rs"),
-        include_str!("refusals.rs")
+        include_str!("refusals.rs"),
+        include_str!("sparse.rs")
     );
     for name in include_str!("../symbols.txt").lines().filter(|line| !line.starts_with('#')) {
         let name = name.split(' ').next().expect("a name");

@@ -1,4 +1,4 @@
-// Kernels in place of cuSPARSE's: products of sparse and dense matrices, conversions. compile: sm_70
+// Kernels in place of cuSPARSE's: products, triangular systems, conversions. compile: sm_70
 //
 // A sparse matrix has lines (rows of CSR, columns of CSC) with offsets, or a line's number for each entry (COO). A dense
 // matrix has distances of rows and of columns, which say how it is stored and whether it is transposed. The y index of
@@ -18,6 +18,11 @@ using Z = Complex<double>;
 template <class R> __device__ Complex<R> operator+(Complex<R> x, Complex<R> y) { return {x.re + y.re, x.im + y.im}; }
 template <class R> __device__ Complex<R> operator*(Complex<R> x, Complex<R> y) {
     return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+template <class R> __device__ Complex<R> operator-(Complex<R> x, Complex<R> y) { return {x.re - y.re, x.im - y.im}; }
+template <class R> __device__ Complex<R> operator/(Complex<R> x, Complex<R> y) {
+    R size = y.re * y.re + y.im * y.im;
+    return {(x.re * y.re + x.im * y.im) / size, (x.im * y.re - x.re * y.im) / size};
 }
 __device__ float conjugate(float x) { return x; }
 __device__ double conjugate(double x) { return x; }
@@ -403,6 +408,218 @@ template <class T> __device__ void take(const Sparse& x, T* y, bool back) {
 extern "C" __global__ void standin_cusparse_take_4(Sparse x, float* y, int back) { take(x, y, back); }
 extern "C" __global__ void standin_cusparse_take_8(Sparse x, double* y, int back) { take(x, y, back); }
 extern "C" __global__ void standin_cusparse_take_16(Sparse x, double2* y, int back) { take(x, y, back); }
+
+// y = y + alpha x. Indices of x are distinct; y is C.
+template <class T> __device__ void add_entries(const Product& p) {
+    T alpha = value<T>(p.alpha);
+    #pragma unroll 1
+    for (i64 i = thread(); i < p.a.entries; i += threads()) {
+        T& y = at<T>(p.c, index(p.a, i), 0);
+        y = y + alpha * entry<T>(p, i);
+    }
+}
+
+// x and y are rotated: alpha is the cosine, beta the sine.
+template <class T> __device__ void rotate(const Product& p) {
+    T c = value<T>(p.alpha), s = value<T>(p.beta);
+    #pragma unroll 1
+    for (i64 i = thread(); i < p.a.entries; i += threads()) {
+        T& x = static_cast<T*>(const_cast<void*>(p.a.values))[i];
+        T& y = at<T>(p.c, index(p.a, i), 0);
+        T old = x;
+        x = c * old + s * y;
+        y = c * y - s * old;
+    }
+}
+
+// The product of x and y. One CTA.
+template <class T> __device__ void dot(const Product& p, T* result) {
+    __shared__ char memory[256 * sizeof(T)];
+    T* part = reinterpret_cast<T*>(memory);
+    T sum = Make<T>::of(0, 0);
+    #pragma unroll 1
+    for (i64 i = threadIdx.x; i < p.a.entries; i += blockDim.x) sum = sum + entry<T>(p, i) * at<T>(p.c, index(p.a, i), 0);
+    part[threadIdx.x] = sum;
+    #pragma unroll 1
+    for (int by = blockDim.x / 2; by > 0; by /= 2) {
+        __syncthreads();
+        if (threadIdx.x < by) part[threadIdx.x] = part[threadIdx.x] + part[threadIdx.x + by];
+    }
+    if (threadIdx.x == 0) *result = part[0];
+}
+
+// ------------------------------------------------------------------------------------------------ sampled products
+
+// A = alpha B C + beta A where A has entries. B and C have `n` terms; a warp has a row of A.
+template <class T> __device__ void sampled(const Product& p) {
+    T alpha = value<T>(p.alpha), beta = value<T>(p.beta);
+    T* values = static_cast<T*>(const_cast<void*>(p.a.values));
+    #pragma unroll 1
+    for (i64 row = thread() / 32; row < p.a.lines; row += threads() / 32) {
+        i64 end = offset(p.a, row + 1);
+        #pragma unroll 1
+        for (i64 i = offset(p.a, row) + threadIdx.x % 32; i < end; i += 32) {
+            i64 column = index(p.a, i);
+            T sum = Make<T>::of(0, 0);
+            #pragma unroll 1
+            for (i64 k = 0; k < p.n; k++) {
+                T c = at<T>(p.c, k, column);
+                sum = sum + of_b<T>(p, row, k) * (p.conjugate_a ? conjugate(c) : c);
+            }
+            sum = alpha * sum;
+            values[i] = is_zero(beta) ? sum : sum + beta * values[i];
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ triangular systems
+
+__device__ float fresh(const float* x) { return *static_cast<const volatile float*>(x); }
+__device__ double fresh(const double* x) { return *static_cast<const volatile double*>(x); }
+template <class R> __device__ Complex<R> fresh(const Complex<R>* x) { return {fresh(&x->re), fresh(&x->im)}; }
+
+// Solves A C = alpha B, where A is the triangle of `p.a` above or below its diagonal, which is 1 if `unit`. Warps take
+// elements of C in an order in which each needs only earlier ones, and wait for those. `state`: the next element, then
+// for each element whether it is there.
+template <class T> __device__ void solve(const Product& p, int upper, int unit, u64* state) {
+    const int lane = threadIdx.x % 32;
+    int* ready = reinterpret_cast<int*>(state + 1);
+    #pragma unroll 1
+    for (;;) {
+        u64 next = lane == 0 ? atomicAdd(state, 1ull) : 0;
+        next = __shfl_sync(~0u, next, 0);
+        if (next >= (u64)(p.m * p.n)) return;
+        i64 step = (i64)next / p.n, column = (i64)next % p.n, row = upper ? p.m - 1 - step : step;
+        T sum = Make<T>::of(0, 0), diagonal = sum;
+        i64 end = offset(p.a, row + 1);
+        #pragma unroll 1
+        for (i64 i = offset(p.a, row) + lane; i < end; i += 32) {
+            i64 k = index(p.a, i);
+            if (k == row) {
+                diagonal = entry<T>(p, i);
+            } else if (upper ? k > row : k < row) {
+                #pragma unroll 1
+                while (*static_cast<volatile int*>(&ready[k * p.n + column]) == 0) {}
+                __threadfence();
+                sum = sum + entry<T>(p, i) * fresh(&at<T>(p.c, k, column));
+            }
+        }
+        #pragma unroll 1
+        for (int by = 16; by > 0; by /= 2) {
+            sum = sum + shuffled(sum, by);
+            diagonal = diagonal + shuffled(diagonal, by);
+        }
+        if (lane == 0) {
+            T x = value<T>(p.alpha) * of_b<T>(p, row, column) - sum;
+            at<T>(p.c, row, column) = unit ? x : x / diagonal;
+            __threadfence();
+            *static_cast<volatile int*>(&ready[row * p.n + column]) = 1;
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ sparse by sparse
+
+// How many terms each row of A B has.
+extern "C" __global__ void standin_cusparse_terms(Sparse a, Sparse b, i64* counts) {
+    #pragma unroll 1
+    for (i64 row = thread(); row < a.lines; row += threads()) {
+        i64 count = 0, end = offset(a, row + 1);
+        #pragma unroll 1
+        for (i64 i = offset(a, row); i < end; i++) count += offset(b, index(a, i) + 1) - offset(b, index(a, i));
+        counts[row] = count;
+    }
+}
+
+// Terms of each row, from the place in `first` on: columns and, if there are `values`, these. A warp has a row, and
+// leaves the end of its terms in `first`.
+template <class T>
+__device__ void expand(const Product& p, const Sparse& b, i64* first, int* columns, int* numbers, T* values) {
+    const int lane = threadIdx.x % 32;
+    #pragma unroll 1
+    for (i64 row = thread() / 32; row < p.a.lines; row += threads() / 32) {
+        i64 to = first[row], end = offset(p.a, row + 1);
+        #pragma unroll 1
+        for (i64 i = offset(p.a, row); i < end; i++) {
+            i64 line = index(p.a, i), begin = offset(b, line), count = offset(b, line + 1) - begin;
+            #pragma unroll 1
+            for (i64 j = lane; j < count; j += 32) {
+                columns[to + j] = (int)index(b, begin + j);
+                numbers[to + j] = (int)(to + j);
+                if (values) values[to + j] = entry<T>(p, i) * static_cast<const T*>(b.values)[begin + j];
+            }
+            to += count;
+        }
+        __syncwarp();
+        if (lane == 0) first[row] = to;
+    }
+}
+
+// How many columns each of `m` rows has, whose sorted terms end at `ends`.
+extern "C" __global__ void standin_cusparse_distinct(i64 m, const i64* ends, const int* columns, i64* counts) {
+    #pragma unroll 1
+    for (i64 row = thread(); row < m; row += threads()) {
+        i64 begin = row ? ends[row - 1] : 0, count = 0;
+        #pragma unroll 1
+        for (i64 i = begin; i < ends[row]; i++) count += i == begin || columns[i] != columns[i - 1];
+        counts[row] = count;
+    }
+}
+
+// Sums the terms of each column in the order of A's entries. `p.a` is the result, whose rows begin at `first`. Without
+// `values` offsets and indices are written, with them the result's values.
+template <class T>
+__device__ void collect(const Product& p, const i64* first, const i64* ends, const int* columns, const int* numbers,
+                        const T* values) {
+    T alpha = value<T>(p.alpha), beta = value<T>(p.beta);
+    T* results = static_cast<T*>(const_cast<void*>(p.a.values));
+    void* offsets = const_cast<void*>(p.a.offsets);
+    #pragma unroll 1
+    for (i64 row = thread(); row < p.a.lines; row += threads()) {
+        i64 to = first[row], i = row ? ends[row - 1] : 0;
+        if (!values) {
+            put(offsets, p.a.wide_offsets, row, to + p.a.base);
+            if (row == p.a.lines - 1) put(offsets, p.a.wide_offsets, row + 1, first[row + 1] + p.a.base);
+        }
+        #pragma unroll 1
+        for (; i < ends[row]; to++) {
+            int column = columns[i];
+            T sum = Make<T>::of(0, 0);
+            #pragma unroll 1
+            for (; i < ends[row] && columns[i] == column; i++) {
+                if (values) sum = sum + values[numbers[i]];
+            }
+            if (values) {
+                sum = alpha * sum;
+                results[to] = is_zero(beta) ? sum : sum + beta * results[to];
+            } else {
+                put(const_cast<void*>(p.a.indices), p.a.wide_indices, to, column + p.a.base);
+            }
+        }
+    }
+}
+
+#define SPARSE(letter, T)                                                                                         \
+    KERNEL(add_entries, letter, T)                                                                                \
+    KERNEL(rotate, letter, T)                                                                                     \
+    KERNEL(sampled, letter, T)                                                                                    \
+    extern "C" __global__ void standin_cusparse_dot_##letter(Product p, T* result) { dot(p, result); }            \
+    extern "C" __global__ void standin_cusparse_solve_##letter(Product p, int upper, int unit, u64* state) {      \
+        solve<T>(p, upper, unit, state);                                                                          \
+    }                                                                                                             \
+    extern "C" __global__ void standin_cusparse_expand_##letter(Product p, Sparse b, i64* first, int* columns,    \
+                                                                int* numbers, T* values) {                        \
+        expand(p, b, first, columns, numbers, values);                                                            \
+    }                                                                                                             \
+    extern "C" __global__ void standin_cusparse_collect_##letter(Product p, const i64* first, const i64* ends,    \
+                                                                 const int* columns, const int* numbers,          \
+                                                                 const T* values) {                               \
+        collect(p, first, ends, columns, numbers, values);                                                        \
+    }
+SPARSE(s, float)
+SPARSE(d, double)
+SPARSE(c, C)
+SPARSE(z, Z)
 
 // ------------------------------------------------------------------------------------------------ sorting
 
