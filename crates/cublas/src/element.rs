@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use cabi::address::{Address, read};
+use cabi::stand_in::not_supported;
 use num::half::{Bf16, F16, to_f64};
 
 use crate::status::{Result, Status, valid};
@@ -28,7 +29,10 @@ impl Type {
     /// The type with a number that a program gives.
     pub fn of(number: i64) -> Result<Self> {
         let found = Self(c_int::try_from(number).map_err(|_| Status::INVALID_VALUE)?);
-        found.bytes().map(|_| found)
+        if found.bytes().is_err() {
+            return Err(not_supported(&format!("an array of type {number} (cudaDataType_t)")));
+        }
+        Ok(found)
     }
 
     /// Bytes of an element.
@@ -44,7 +48,7 @@ impl Type {
     }
 
     /// The letter in names of kernels.
-    pub const fn letter(self) -> Result<char> {
+    pub fn letter(self) -> Result<char> {
         Ok(match self {
             Self::F32 => 's',
             Self::F64 => 'd',
@@ -53,7 +57,7 @@ impl Type {
             Self::F16 => 'h',
             Self::BF16 => 'b',
             Self::I32 => 'i',
-            _ => return Err(Status::NOT_SUPPORTED),
+            _ => return Err(not_supported(&format!("this function for type {} (cudaDataType_t)", self.0))),
         })
     }
 
@@ -107,7 +111,7 @@ impl Scalar {
                 (re.into(), im.into())
             }
             Type::C64 => read::<[f64; 2]>(address)?.into(),
-            _ => return Err(Status::NOT_SUPPORTED),
+            _ => return Err(not_supported(&format!("a scalar of type {} (cudaDataType_t)", kind.0))),
         };
         Ok(Self { re, im, ..Self::default() })
     }
@@ -244,7 +248,7 @@ impl Batch {
 /// A size of a problem: not negative, and small enough for an index of kernels.
 pub fn size(number: i64) -> Result<i32> {
     valid(number >= 0)?;
-    i32::try_from(number).map_err(|_| Status::NOT_SUPPORTED)
+    i32::try_from(number).map_err(|_| not_supported(&format!("a size of {number}, more than 2^31 - 1,")))
 }
 
 /// A leading dimension for columns of `rows` elements.

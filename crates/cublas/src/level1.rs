@@ -2,6 +2,7 @@
 
 use cabi::address::{Address, read, write};
 use cabi::driver::at;
+use cabi::stand_in::not_supported;
 
 use crate::api::{Enum, blas};
 use crate::element::{Scalar, Type, first};
@@ -355,9 +356,14 @@ fn rotmg(call: &Call, kind: Type, d1: Address, d2: Address, x1: Address, y1: Add
 
 // Functions whose types are arguments.
 
+/// The status of a function that is not there for these types.
+fn mixed(of: &[i64]) -> Status {
+    not_supported(&format!("a function of vectors with types {of:?} (cudaDataType_t)"))
+}
+
 fn same(of: &[i64]) -> Result<Type> {
     let kind = Type::of(of[0])?;
-    if of.iter().all(|other| *other == of[0]) { Ok(kind) } else { Err(Status::NOT_SUPPORTED) }
+    if of.iter().all(|other| *other == of[0]) { Ok(kind) } else { Err(mixed(of)) }
 }
 
 fn copy_ex(call: &Call, n: i64, x: Address, kx: i64, incx: i64, y: Address, ky: i64, incy: i64) -> Result<()> {
@@ -448,14 +454,15 @@ fn rotm_ex(
     _in: i64,
 ) -> Result<()> {
     let kind = same(&[kx, ky, of])?;
-    if kind.is_complex() { Err(Status::NOT_SUPPORTED) } else { rotm(call, kind, n, x, incx, y, incy, how) }
+    if kind.is_complex() { Err(mixed(&[kx])) } else { rotm(call, kind, n, x, incx, y, incy, how) }
 }
 
 fn rotg_ex(call: &Call, a: Address, b: Address, kind: i64, c: Address, s: Address, of: i64, _in: i64) -> Result<()> {
+    let types = [kind, of];
     let (kind, of) = (Type::of(kind)?, Type::of(of)?);
     // The cosine is real also where its type, which is the sine's, has imaginary parts.
     if of != kind || !matches!(kind, T::F32 | T::F64) {
-        return Err(Status::NOT_SUPPORTED);
+        return Err(mixed(&types));
     }
     rotg(call, kind, a, b, c, s)
 }
@@ -476,7 +483,7 @@ fn rotmg_ex(
 ) -> Result<()> {
     match same(&[k1, k2, kx, ky, of])? {
         kind @ (T::F32 | T::F64) => rotmg(call, kind, d1, d2, x1, y1, how),
-        _ => Err(Status::NOT_SUPPORTED),
+        _ => Err(mixed(&[k1])),
     }
 }
 

@@ -1,13 +1,14 @@
 //! Level 3 beside `gemm`: symmetric, Hermitian and triangular matrices, sums and diagonals.
 
 use cabi::address::Address;
+use cabi::stand_in::not_supported;
 
 use crate::api::{Enum, blas};
 use crate::element::{Op, Operand, Scalar, Shape, Type, is_right, is_unit, is_upper, leading, size};
 use crate::handle::Call;
 use crate::kernel::{Parameter, tiles};
 use crate::product::{Epilogue, Matrix, Product, Written};
-use crate::status::{Result, Status};
+use crate::status::Result;
 
 use Shape::{Hermitian, Symmetric};
 use Type as T;
@@ -198,7 +199,7 @@ fn syrk_ex(
     ldc: i64,
 ) -> Result<()> {
     if Type::of(ka)? != T::C32 || Type::of(kc)? != T::C32 {
-        return Err(Status::NOT_SUPPORTED);
+        return Err(not_supported("a product with its transpose of another type than complex single precision"));
     }
     syrk(call, T::C32, shape, of, fill, op, n, k, alpha, a, lda, beta, c, ldc)
 }

@@ -8,11 +8,12 @@ use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard};
 
 use cabi::address::{Address, Handle, Plain, read, read_bytes, write, write_bytes};
+use cabi::stand_in::not_supported;
 
 use crate::element::{Op, Operand, Scalar, Type, size};
 use crate::handle::{Call, device};
 use crate::level3::add;
-use crate::product::{Epilogue, Matrix, Product, Written, computed, exists};
+use crate::product::{Epilogue, Matrix, Product, Written, computed, exists, types_not_supported};
 use crate::status::{Result, Status, valid};
 
 /// `CUBLAS_STATUS_SUCCESS` where a status is part of a result.
@@ -20,13 +21,15 @@ const SUCCESS: c_int = 0;
 
 /// A structure that programs see as words without a meaning, and its attributes.
 trait Opaque: Plain {
+    /// The structure's name in C.
+    const NAME: &'static str;
     /// Offset and bytes of an attribute, `None` for one that is not known.
     fn field(attribute: c_int) -> Option<(usize, usize)>;
 }
 
 /// Defines a structure and the numbers of its attributes.
 macro_rules! opaque {
-    ($(#[$about:meta])* struct $name:ident { $($number:literal => $field:ident: $kind:ty,)* }) => {
+    ($(#[$about:meta])* struct $name:ident = $c:literal { $($number:literal => $field:ident: $kind:ty,)* }) => {
         $(#[$about])*
         #[repr(C)]
         #[derive(Clone, Copy, Default)]
@@ -36,6 +39,8 @@ macro_rules! opaque {
         cabi::plain!($name);
 
         impl Opaque for $name {
+            const NAME: &'static str = $c;
+
             fn field(attribute: c_int) -> Option<(usize, usize)> {
                 match attribute {
                     $($number => Some((std::mem::offset_of!($name, $field), size_of::<$kind>())),)*
@@ -47,8 +52,8 @@ macro_rules! opaque {
 }
 
 opaque! {
-    /// `cublasLtMatrixLayout_t`.
-    struct Layout {
+    /// A matrix.
+    struct Layout = "cublasLtMatrixLayout_t" {
         2 => rows: u64,
         3 => columns: u64,
         4 => leading: i64,
@@ -62,9 +67,9 @@ opaque! {
 }
 
 opaque! {
-    /// `cublasLtMatmulDesc_t`. Fields of eight bytes first, so that there are no gaps; 184 bytes at most, the room of
+    /// How a product is made. Fields of eight bytes first, so that there are no gaps; 184 bytes at most, the room of
     /// version 11.
-    struct Matmul {
+    struct Matmul = "cublasLtMatmulDesc_t" {
         8 => bias: Address,
         10 => bias_stride: i64,
         11 => aux: Address,
@@ -96,8 +101,8 @@ opaque! {
 }
 
 opaque! {
-    /// `cublasLtMatmulPreference_t`.
-    struct Preference {
+    /// What an algorithm is to be chosen by.
+    struct Preference = "cublasLtMatmulPreference_t" {
         1 => workspace: u64,
         0 => mode: c_int,
         3 => reductions: c_int,
@@ -112,8 +117,8 @@ opaque! {
 }
 
 opaque! {
-    /// `cublasLtMatrixTransformDesc_t`.
-    struct Transform {
+    /// How a matrix is transformed.
+    struct Transform = "cublasLtMatrixTransformDesc_t" {
         0 => scale: c_int,
         1 => pointer_mode: c_int,
         2 => op_a: c_int,
@@ -122,8 +127,8 @@ opaque! {
 }
 
 opaque! {
-    /// `cublasLtMatmulAlgo_t`: what a program configures is kept and has no effect.
-    struct Algorithm {
+    /// An algorithm: what a program configures is kept and has no effect.
+    struct Algorithm = "cublasLtMatmulAlgo_t" {
         0 => id: c_int,
         1 => tile: c_int,
         2 => split: c_int,
@@ -191,7 +196,10 @@ fn set<D: Opaque>(descriptor: Address, attribute: c_int, from: Address, bytes: u
     let mut all: D = read(descriptor)?;
     let Some((offset, size)) = D::field(attribute) else {
         // Attributes of later hardware: a value that asks for nothing is accepted.
-        return if (0..bytes).all(|at| read::<u8>(from + at) == Ok(0)) { Ok(()) } else { Err(Status::NOT_SUPPORTED) };
+        if (0..bytes).all(|at| read::<u8>(from + at) == Ok(0)) {
+            return Ok(());
+        }
+        return Err(not_supported(&format!("attribute {attribute} of {}", D::NAME)));
     };
     valid(bytes >= size)?;
     let mut value = vec![0; size];
@@ -235,13 +243,19 @@ fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
     for (part, address) in parts.iter_mut().zip(layouts) {
         *part = read(address)?;
         if !matches!(part.order, BY_COLUMNS | BY_ROWS) || part.mode != 0 {
-            return Err(Status::NOT_SUPPORTED);
+            let Layout { order, mode, .. } = *part;
+            return Err(not_supported(&format!(
+                "a product of cuBLASLt with matrices in order {order}, batch mode {mode}"
+            )));
         }
     }
     let [a, b, c, d] = parts;
     let scaled = [how.scale_c, how.scale_d, how.largest_d, how.scale_aux, how.largest_aux];
-    if scaled.iter().any(|pointer| *pointer != 0) || how.op_c != 0 || how.fill != 2 || how.pointer_mode > 1 {
-        return Err(Status::NOT_SUPPORTED);
+    if scaled.iter().any(|pointer| *pointer != 0) {
+        return Err(not_supported("a product of cuBLASLt that scales C or D, or finds the largest element of D"));
+    }
+    if how.op_c != 0 || how.fill != 2 || how.pointer_mode > 1 {
+        return Err(not_supported("a product of cuBLASLt with an operation on C, a fill mode or vectors of scalars"));
     }
     let kinds = [a, b, c, d].map(|layout| Type::of(layout.kind.into()));
     let [kind_a, kind_b, kind_c, kind_d] = [kinds[0]?, kinds[1]?, kinds[2]?, kinds[3]?];
@@ -249,7 +263,7 @@ fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
     let scale = Type::of(how.scale.into())?;
     // Products of integers may be scaled as single precision.
     if kind_c != kind_d || scale != sums || !exists(kind_a, kind_b, kind_d, sums) {
-        return Err(Status::NOT_SUPPORTED);
+        return Err(types_not_supported([kind_a, kind_b, kind_c, kind_d], how.compute.into()));
     }
     let number = |value: u64| size(i64::try_from(value).map_err(|_| Status::INVALID_VALUE)?);
     let (op_a, op_b) = (Op::of(how.op_a.into())?, Op::of(how.op_b.into())?);
@@ -269,11 +283,11 @@ fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
         Operand::general(op).of_kind(kind)
     };
     if c.order != d.order || d.order == BY_ROWS && how.epilogue != 1 {
-        return Err(Status::NOT_SUPPORTED);
+        return Err(not_supported("a product of cuBLASLt with different orders of C and D, or an epilogue by rows"));
     }
     let scales = [how.scale_a, how.scale_b];
     if scales != [0; 2] && scale != Type::F32 {
-        return Err(Status::NOT_SUPPORTED);
+        return Err(not_supported("a product of cuBLASLt that scales A or B and sums in another type than f32"));
     }
     let product = Product {
         a: matrix(&a, kind_a),
@@ -306,7 +320,7 @@ fn epilogue(how: &Matmul, kind: Type) -> Result<Epilogue> {
     const AUX: c_int = 128;
     let asked = how.epilogue;
     if asked & !(1 | RELU | BIAS | GELU | AUX) != 0 || asked & RELU != 0 && asked & GELU != 0 {
-        return Err(Status::NOT_SUPPORTED);
+        return Err(not_supported(&format!("epilogue {asked} of cuBLASLt")));
     }
     let mut bits = 0;
     for (bit, ours) in
@@ -317,7 +331,9 @@ fn epilogue(how: &Matmul, kind: Type) -> Result<Epilogue> {
     let bias_type = if how.bias_type < 0 { kind } else { Type::of(how.bias_type.into())? };
     if bits != 0 && kind.is_complex() || bits & Epilogue::KEEP_INPUT != 0 && how.aux_type >= 0 && how.aux_type != kind.0
     {
-        return Err(Status::NOT_SUPPORTED);
+        return Err(not_supported(
+            "an epilogue of cuBLASLt on complex numbers, or that keeps its input in another type",
+        ));
     }
     Ok(Epilogue {
         bits,
@@ -373,7 +389,7 @@ fn transform(
     let plain =
         |layout: &Layout| layout.kind == kind.0 && matches!(layout.order, BY_COLUMNS | BY_ROWS) && layout.mode == 0;
     if !exists || ![of_a, of_b, of_c].iter().all(plain) || !(0..=1).contains(&how.pointer_mode) {
-        return Err(Status::NOT_SUPPORTED);
+        return Err(not_supported("a transform of cuBLASLt in these types, orders or with vectors of scalars"));
     }
     let number = |value: u64| size(i64::try_from(value).map_err(|_| Status::INVALID_VALUE)?);
     // Where C is by rows, its transpose is made, of the transposes of A and B.
@@ -538,8 +554,9 @@ cabi::functions! {
         _handle: Address, _compute: c_int, _scale: c_int, _a: c_int, _b: c_int, _c: c_int, _d: c_int, id: c_int,
         place: Address,
     ) {
-        valid(id == ALGORITHM)?;
-        Ok(write(place, found().algorithm)?)
+        // Programs that were tuned for NVIDIA's algorithms name those.
+        valid(id >= 0)?;
+        Ok(write(place, Algorithm { id, ..found().algorithm })?)
     }
     fn cublasLtMatmulAlgoCheck(
         _handle: Address, descriptor: Address, layout_a: Address, layout_b: Address, layout_c: Address,

@@ -1,6 +1,7 @@
 //! Matrix products: which kernel makes one, and the functions of the family `gemm`.
 
 use cabi::address::{Address, read};
+use cabi::stand_in::not_supported;
 use standins::gemm as fast;
 
 use crate::api::{Enum, Stride, blas};
@@ -195,7 +196,7 @@ impl Product {
             return Ok(());
         }
         if self.count > MOST || n > MOST * 64 {
-            return Err(Status::NOT_SUPPORTED);
+            return Err(not_supported(&format!("a product in batches of more than {MOST}, or with {n} columns")));
         }
         if let Some(launch) = self.fast(call) {
             let fast::Launch { kernel, grid, block, dynamic_shared_bytes } = launch;
@@ -253,8 +254,16 @@ pub fn computed(compute: i64, a: Type) -> Result<(Type, bool)> {
         72 | 73 | 10 => (T::I32, false),
         4 => (T::C32, false),
         5 => (T::C64, false),
-        _ => return Err(Status::NOT_SUPPORTED),
+        _ => return Err(not_supported(&format!("compute type {compute} of cuBLAS"))),
     })
+}
+
+/// The status of a product that is not there for the types of A, B, C and D.
+pub fn types_not_supported(of: [Type; 4], compute: i64) -> Status {
+    let [a, b, c, d] = of.map(|kind| kind.0);
+    not_supported(&format!(
+        "a product of types {a} and {b} to {c} and {d} (cudaDataType_t) with compute type {compute}"
+    ))
 }
 
 /// Whether there is a product of these types: by the tables of the documentation, as far as kernels go.
@@ -304,7 +313,7 @@ fn multiply(
     let (lda, ldb, ldc) = (leading(lda, rows_a)?, leading(ldb, rows_b)?, leading(ldc, m)?);
     valid(batch.count >= 0)?;
     if !exists(types.a, types.b, types.c, scale) {
-        return Err(Status::NOT_SUPPORTED);
+        return Err(types_not_supported([types.a, types.b, types.c, types.c], scale.0.into()));
     }
     let matrix = |address, kind, leading, stride| Matrix { address, kind, leading, stride };
     let [stride_a, stride_b, stride_c] = batch.strides;
