@@ -2,8 +2,7 @@
 
 use std::ffi::c_int;
 
-use cabi::address::{Address, Handle, write_bytes};
-use cabi::driver::into;
+use cabi::address::{Address, Handle};
 
 use crate::descriptor::{SpVec, sparse_vector, vector};
 use crate::handle::{Call, call, check};
@@ -52,14 +51,11 @@ fn dot(call: &Call, (problem, kind): (Problem, Kind), result: Address) -> Result
     if call.on_device {
         return call.launch_of("dot", kind, 1, 1, &[&problem, &result]);
     }
-    let mut number = [0_u8; 16];
-    call.gpu.with_memory(kind.bytes, |place| -> Result<()> {
+    // A copy to the program's memory waits, and is captured where calls are.
+    call.gpu.with_memory(kind.bytes, |place| {
         call.launch_of("dot", kind, 1, 1, &[&problem, &place])?;
-        let (driver, stream) = (call.gpu.driver, call.gpu.stream);
-        driver.cuMemcpyDtoHAsync_v2(into(&mut number), place, kind.bytes, stream)?;
-        Ok(driver.cuStreamSynchronize(stream)?)
-    })?;
-    Ok(write_bytes(result, &number[..kind.bytes])?)
+        Ok(call.gpu.driver.cuMemcpyDtoHAsync_v2(result, place, kind.bytes, call.gpu.stream)?)
+    })
 }
 
 cabi::functions! {

@@ -35,7 +35,7 @@ pub struct Micro {
     pub half_operations: u8,
     /// Multiply-adds of a matrix instruction; 0 of other instructions.
     pub multiply_adds: u32,
-    /// Some statistics count it that do not count most instructions ([`Micro::counts_apart`]).
+    /// Some statistics count it that do not count most instructions.
     pub is_special: bool,
     /// Some of its registers have no place in a [`RegSet`].
     pub is_wide: bool,
