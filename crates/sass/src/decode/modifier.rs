@@ -146,7 +146,7 @@ values! {
     /// Whether a matrix operation is the last of its group.
     GroupEnd { Last, Inner }
     /// Order of an access with others; since Ampere, with its scope.
-    Order { Weak, Constant, Strong, StrongGpu, Mmio }
+    Order { Weak, Constant, Strong, StrongGpu, StrongSystem, Mmio }
     /// Rounding of a result; of an integral one to the nearest, floor, ceiling and towards zero.
     Round { Nearest, Down, Up, Zero }
     /// How a comparison is combined with a predicate.

@@ -33,8 +33,8 @@ pub struct Meaning {
 struct Facts {
     /// Bytes that an access moves for a lane.
     bytes: u8,
-    /// The order is strong, the scope is the GPU.
-    strong_gpu: bool,
+    /// Loads and stores that have an order for more than the SM: where they are performed.
+    strong: Option<CacheOp>,
     /// A fence for the CTA only.
     in_cta: bool,
     /// A `DEPBAR` that waits until a number is reached.
@@ -54,7 +54,14 @@ pub fn of_instruction(inst: &SassInst) -> Meaning {
     let (order, scope) = (inst.modifier(key::ORDER), inst.modifier(key::SCOPE));
     let facts = Facts {
         bytes: bytes_of(inst),
-        strong_gpu: order == Some(Order::StrongGpu) || order == Some(Order::Strong) && scope == Some(Scope::Gpu),
+        strong: match (order, scope) {
+            (Some(Order::StrongGpu), _) | (Some(Order::Strong), Some(Scope::Gpu)) => Some(CacheOp::L2),
+            // `volatile` in CUDA C++ is this, too.
+            (Some(Order::StrongSystem | Order::Mmio), _) | (Some(Order::Strong), Some(Scope::System)) => {
+                Some(CacheOp::Volatile)
+            }
+            _ => None,
+        },
         in_cta: scope == Some(Scope::Cta),
         at_most: inst.has(key::AT_MOST),
         remote: inst.has(key::REMOTE),
@@ -76,7 +83,12 @@ pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
     let has = |modifier: &str| opcode.split('.').skip(1).any(|part| part == modifier);
     let facts = Facts {
         bytes: bytes_per_lane(opcode),
-        strong_gpu: has("STRONG") && has("GPU"),
+        strong: match (has("STRONG"), has("GPU"), has("SYS")) {
+            _ if has("MMIO") => Some(CacheOp::Volatile),
+            (true, true, _) => Some(CacheOp::L2),
+            (true, _, true) => Some(CacheOp::Volatile),
+            _ => None,
+        },
         in_cta: has("CTA"),
         at_most: has("LE"),
         remote: base == "SYNCS" && has("RED"),
@@ -99,7 +111,7 @@ fn with_facts(base: &str, generation: Generation, facts: Facts, work: impl FnOnc
         space,
         access,
         bytes: facts.bytes,
-        cache: cache_operator(access, facts.strong_gpu),
+        cache: cache_operator(access, facts.strong),
     });
     let matrix = facts.matrix.filter(|_| class == OpClass::Tensor);
     Meaning {
@@ -161,11 +173,11 @@ fn control(base: &str, facts: Facts) -> Control {
 }
 
 /// Accesses of GPU or wider scope, and atomics, are performed at L2.
-fn cache_operator(access: Access, strong_gpu: bool) -> CacheOp {
+fn cache_operator(access: Access, strong: Option<CacheOp>) -> CacheOp {
     match access {
         Access::Atomic | Access::Reduction => CacheOp::L2,
-        Access::Load if strong_gpu => CacheOp::L2,
-        _ => CacheOp::All,
+        Access::Load | Access::Store => strong.unwrap_or_default(),
+        Access::AsyncCopy => CacheOp::All,
     }
 }
 
@@ -213,12 +225,16 @@ mod tests {
     }
 
     #[test]
-    fn strong_loads_of_gpu_scope_and_atomics_go_to_l2() {
+    fn strong_accesses_of_gpu_or_wider_scope_and_atomics_go_to_l2() {
         let cache = |opcode| meaning(opcode, Generation::Ampere).mem.unwrap().cache;
         assert_eq!(cache("LDG.E.STRONG.GPU"), CacheOp::L2);
         assert_eq!(cache("LDG.E.STRONG.CTA"), CacheOp::All);
         assert_eq!(cache("ATOMG.E.ADD.STRONG.GPU"), CacheOp::L2);
-        assert_eq!(cache("STG.E.STRONG.GPU"), CacheOp::All);
+        assert_eq!(cache("STG.E.STRONG.GPU"), CacheOp::L2);
+        assert_eq!(cache("LDG.E.SYS"), CacheOp::All);
+        for volatile in ["LDG.E.STRONG.SYS", "STG.E.64.STRONG.SYS", "LD.E.STRONG.SYS", "STG.E.MMIO.SYS"] {
+            assert_eq!(cache(volatile), CacheOp::Volatile, "{volatile}");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) const PRIVATE: Mod = flag("private", 76, &["", ".PRIVATE"]);
 pub(super) const ORDER_80: Mod = choice!(ORDER: Order, bits(77, 4), [
     (Weak "") (Constant ".CONSTANT.PRIVATE") (Constant ".CONSTANT.CTA") (Constant ".CONSTANT.CTA.PRIVATE")
     (Constant ".CONSTANT") (Strong ".STRONG.SM") (StrongGpu ".STRONG.GPU.PRIVATE") (StrongGpu ".STRONG.GPU")
-    (Mmio ".MMIO.GPU") (Constant ".CONSTANT.SM") (Strong ".STRONG.SYS") (Constant ".CONSTANT.SM.PRIVATE")
+    (Mmio ".MMIO.GPU") (Constant ".CONSTANT.SM") (StrongSystem ".STRONG.SYS") (Constant ".CONSTANT.SM.PRIVATE")
     (Mmio ".MMIO.SYS") (Constant ".CONSTANT.VC") (Constant ".CONSTANT.VC.PRIVATE") (Constant ".CONSTANT.GPU")
 ]);
 /// Asynchronous copies have names of their own.
@@ -42,7 +42,7 @@ const ORDER_COPY: Mod = choice!(ORDER: Order, bits(77, 4), [
 ]);
 pub(super) const ORDER_STORE_80: Mod = choice!(ORDER: Order, bits(77, 4), [
     (Weak "") _ _ _ (Strong ".STRONG.SM.PRIVATE") (Strong ".STRONG.SM") (StrongGpu ".STRONG.GPU.PRIVATE")
-    (StrongGpu ".STRONG.GPU") (Mmio ".MMIO.GPU") _ (Strong ".STRONG.SYS") _ (Mmio ".MMIO.SYS") _ _ _
+    (StrongGpu ".STRONG.GPU") (Mmio ".MMIO.GPU") _ (StrongSystem ".STRONG.SYS") _ (Mmio ".MMIO.SYS") _ _ _
 ]);
 /// Loads that return zero in inactive lanes are refused.
 const ZERO_DIVERGENT: Mod = flag("zd", 87, &["", RESERVED]);
