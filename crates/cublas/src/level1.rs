@@ -357,13 +357,13 @@ fn rotmg(call: &Call, kind: Type, d1: Address, d2: Address, x1: Address, y1: Add
 // Functions whose types are arguments.
 
 /// The status of a function that is not there for these types.
-fn mixed(of: &[i64]) -> Status {
+fn types_not_supported(of: &[i64]) -> Status {
     not_supported(&format!("a function of vectors with types {of:?} (cudaDataType_t)"))
 }
 
 fn same(of: &[i64]) -> Result<Type> {
     let kind = Type::of(of[0])?;
-    if of.iter().all(|other| *other == of[0]) { Ok(kind) } else { Err(mixed(of)) }
+    if of.iter().all(|other| *other == of[0]) { Ok(kind) } else { Err(types_not_supported(of)) }
 }
 
 fn copy_ex(call: &Call, n: i64, x: Address, kx: i64, incx: i64, y: Address, ky: i64, incy: i64) -> Result<()> {
@@ -454,7 +454,7 @@ fn rotm_ex(
     _in: i64,
 ) -> Result<()> {
     let kind = same(&[kx, ky, of])?;
-    if kind.is_complex() { Err(mixed(&[kx])) } else { rotm(call, kind, n, x, incx, y, incy, how) }
+    if kind.is_complex() { Err(types_not_supported(&[kx])) } else { rotm(call, kind, n, x, incx, y, incy, how) }
 }
 
 fn rotg_ex(call: &Call, a: Address, b: Address, kind: i64, c: Address, s: Address, of: i64, _in: i64) -> Result<()> {
@@ -462,7 +462,7 @@ fn rotg_ex(call: &Call, a: Address, b: Address, kind: i64, c: Address, s: Addres
     let (kind, of) = (Type::of(kind)?, Type::of(of)?);
     // The cosine is real also where its type, which is the sine's, has imaginary parts.
     if of != kind || !matches!(kind, T::F32 | T::F64) {
-        return Err(mixed(&types));
+        return Err(types_not_supported(&types));
     }
     rotg(call, kind, a, b, c, s)
 }
@@ -483,7 +483,7 @@ fn rotmg_ex(
 ) -> Result<()> {
     match same(&[k1, k2, kx, ky, of])? {
         kind @ (T::F32 | T::F64) => rotmg(call, kind, d1, d2, x1, y1, how),
-        _ => Err(mixed(&[k1])),
+        _ => Err(types_not_supported(&[k1])),
     }
 }
 

@@ -67,7 +67,7 @@ opaque! {
 }
 
 opaque! {
-    /// How a product is made. Fields of eight bytes first, so that there are no gaps; 184 bytes at most, the room of
+    /// How a product is made. Fields of eight bytes come first, which leaves no gaps. 184 bytes at most, the room of
     /// version 11.
     struct Matmul = "cublasLtMatmulDesc_t" {
         8 => bias: Address,
@@ -263,7 +263,7 @@ fn plan(descriptor: Address, layouts: [Address; 4]) -> Result<Plan> {
     let scale = Type::of(how.scale.into())?;
     // Products of integers may be scaled as single precision.
     if kind_c != kind_d || scale != sums || !exists(kind_a, kind_b, kind_d, sums) {
-        return Err(types_not_supported([kind_a, kind_b, kind_c, kind_d], how.compute.into()));
+        return Err(types_not_supported([kind_a, kind_b, kind_c, kind_d], scale));
     }
     let number = |value: u64| size(i64::try_from(value).map_err(|_| Status::INVALID_VALUE)?);
     let (op_a, op_b) = (Op::of(how.op_a.into())?, Op::of(how.op_b.into())?);

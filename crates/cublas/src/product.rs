@@ -258,11 +258,12 @@ pub fn computed(compute: i64, a: Type) -> Result<(Type, bool)> {
     })
 }
 
-/// The status of a product that is not there for the types of A, B, C and D.
-pub fn types_not_supported(of: [Type; 4], compute: i64) -> Status {
+/// The status of a product that is not there for the types of A, B, C and D, and of scalars.
+pub fn types_not_supported(of: [Type; 4], scale: Type) -> Status {
     let [a, b, c, d] = of.map(|kind| kind.0);
     not_supported(&format!(
-        "a product of types {a} and {b} to {c} and {d} (cudaDataType_t) with compute type {compute}"
+        "a product of types {a} and {b} to {c} and {d} with scalars of type {} (cudaDataType_t)",
+        scale.0
     ))
 }
 
@@ -313,7 +314,7 @@ fn multiply(
     let (lda, ldb, ldc) = (leading(lda, rows_a)?, leading(ldb, rows_b)?, leading(ldc, m)?);
     valid(batch.count >= 0)?;
     if !exists(types.a, types.b, types.c, scale) {
-        return Err(types_not_supported([types.a, types.b, types.c, types.c], scale.0.into()));
+        return Err(types_not_supported([types.a, types.b, types.c, types.c], scale));
     }
     let matrix = |address, kind, leading, stride| Matrix { address, kind, leading, stride };
     let [stride_a, stride_b, stride_c] = batch.strides;
