@@ -33,8 +33,8 @@ pub struct Meaning {
 struct Facts {
     /// Bytes that an access moves for a lane.
     bytes: u8,
-    /// Loads and stores that have an order for more than the SM: where they are performed.
-    strong: Option<CacheOp>,
+    /// Where loads and stores are performed, by their order and its scope.
+    ordered: CacheOp,
     /// A fence for the CTA only.
     in_cta: bool,
     /// A `DEPBAR` that waits until a number is reached.
@@ -54,13 +54,13 @@ pub fn of_instruction(inst: &SassInst) -> Meaning {
     let (order, scope) = (inst.modifier(key::ORDER), inst.modifier(key::SCOPE));
     let facts = Facts {
         bytes: bytes_of(inst),
-        strong: match (order, scope) {
-            (Some(Order::StrongGpu), _) | (Some(Order::Strong), Some(Scope::Gpu)) => Some(CacheOp::L2),
+        ordered: match (order, scope) {
+            (Some(Order::StrongGpu), _) | (Some(Order::Strong), Some(Scope::Gpu)) => CacheOp::L2,
             // `volatile` in CUDA C++ is this, too.
             (Some(Order::StrongSystem | Order::Mmio), _) | (Some(Order::Strong), Some(Scope::System)) => {
-                Some(CacheOp::Volatile)
+                CacheOp::Volatile
             }
-            _ => None,
+            _ => CacheOp::All,
         },
         in_cta: scope == Some(Scope::Cta),
         at_most: inst.has(key::AT_MOST),
@@ -83,11 +83,11 @@ pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
     let has = |modifier: &str| opcode.split('.').skip(1).any(|part| part == modifier);
     let facts = Facts {
         bytes: bytes_per_lane(opcode),
-        strong: match (has("STRONG"), has("GPU"), has("SYS")) {
-            _ if has("MMIO") => Some(CacheOp::Volatile),
-            (true, true, _) => Some(CacheOp::L2),
-            (true, _, true) => Some(CacheOp::Volatile),
-            _ => None,
+        ordered: match (has("STRONG"), has("GPU"), has("SYS")) {
+            _ if has("MMIO") => CacheOp::Volatile,
+            (true, true, _) => CacheOp::L2,
+            (true, _, true) => CacheOp::Volatile,
+            _ => CacheOp::All,
         },
         in_cta: has("CTA"),
         at_most: has("LE"),
@@ -111,7 +111,7 @@ fn with_facts(base: &str, generation: Generation, facts: Facts, work: impl FnOnc
         space,
         access,
         bytes: facts.bytes,
-        cache: cache_operator(access, facts.strong),
+        cache: cache_operator(access, facts.ordered),
     });
     let matrix = facts.matrix.filter(|_| class == OpClass::Tensor);
     Meaning {
@@ -173,10 +173,10 @@ fn control(base: &str, facts: Facts) -> Control {
 }
 
 /// Accesses of GPU or wider scope, and atomics, are performed at L2.
-fn cache_operator(access: Access, strong: Option<CacheOp>) -> CacheOp {
+fn cache_operator(access: Access, ordered: CacheOp) -> CacheOp {
     match access {
         Access::Atomic | Access::Reduction => CacheOp::L2,
-        Access::Load | Access::Store => strong.unwrap_or_default(),
+        Access::Load | Access::Store => ordered,
         Access::AsyncCopy => CacheOp::All,
     }
 }

@@ -26,16 +26,14 @@ pub struct Latches {
     /// Latches that hold one instruction, as all do in a sub-core.
     single: u64,
     occupied: u64,
-    /// Latches without room. In this mask and the next three, the latches of a partition are neighbours: schedulers need
-    /// the latches of their partition.
+    /// Latches without room. In this mask and the next two, the latches of a partition are neighbours: schedulers need the
+    /// latches of their partition.
     full: u64,
-    /// Latches that take nothing, whether they have room or not: the blocked and the closed ones.
-    shut: u64,
     /// See [`Latches::block`].
     blocked: u64,
     /// See [`Latches::close`].
     closed: u64,
-    /// The bit of each latch in these four masks.
+    /// The bit of each latch in these three masks.
     places: [u64; LATCHES],
     /// The same for latches that hold one instruction, else no bit.
     single_places: [u64; LATCHES],
@@ -81,7 +79,6 @@ impl Latches {
             single,
             occupied: 0,
             full: 0,
-            shut: 0,
             blocked: 0,
             closed: 0,
             places: std::array::from_fn(place),
@@ -103,16 +100,22 @@ impl Latches {
         (pipe.index() * self.partitions + partition) as LatchId
     }
 
+    /// Latches that take no other instruction, in the order of `full`.
+    #[inline]
+    fn taken(&self) -> u64 {
+        self.full | self.blocked | self.closed
+    }
+
     /// Whether `latch` takes another instruction.
     #[inline]
     pub fn has_room(&self, latch: LatchId) -> bool {
-        (self.full | self.shut) & self.places[latch as usize % LATCHES] == 0
+        self.taken() & self.places[latch as usize % LATCHES] == 0
     }
 
     /// Pipes whose latch in `partition` takes another instruction.
     #[inline]
     pub fn open_pipes(&self, partition: usize) -> PipeSet {
-        let full = (self.full | self.shut) >> (partition * self.per_partition % LATCHES);
+        let full = self.taken() >> (partition * self.per_partition % LATCHES);
         PipeSet(!full as u16 & PipeSet::ALL.0)
     }
 
@@ -152,21 +155,18 @@ impl Latches {
         let at = partition * self.per_partition % LATCHES;
         self.closed &= !(self.first_partition << at);
         self.closed |= (self.first_partition & u64::from(pipes.0)) << at;
-        self.shut = self.blocked | self.closed;
     }
 
     /// `latch` takes no instruction until it is [unblocked](Self::unblock), even if it has room.
     #[inline]
     pub fn block(&mut self, latch: LatchId) {
         self.blocked |= self.places[latch as usize % LATCHES];
-        self.shut |= self.blocked;
     }
 
     /// `latch` takes instructions again, as far as it has room.
     #[inline]
     pub fn unblock(&mut self, latch: LatchId) {
         self.blocked &= !self.places[latch as usize % LATCHES];
-        self.shut = self.blocked | self.closed;
     }
 
     /// Puts an instruction, which is at place `order` in the order of issue, behind those in `latch`,
