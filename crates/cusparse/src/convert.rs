@@ -3,12 +3,11 @@
 use std::ffi::c_int;
 
 use cabi::address::{Address, Handle};
-use cabi::driver::into;
 use cabi::stand_in::not_supported;
 
 use crate::descriptor::{DnMat, Format, SpMat, dense, set_entries, sparse};
 use crate::handle::{Call, call, check};
-use crate::problem::{Dense, Kind, Problem, Sparse};
+use crate::problem::{Dense, Kind, Problem, Sparse, sum_bytes};
 use crate::product::no_buffer;
 use crate::status::{Result, Status, valid};
 
@@ -24,36 +23,18 @@ fn pair(sparse: &SpMat, dense: &DnMat) -> Result<(Problem, Kind)> {
     Ok((Problem { a, c: Dense::of(dense, by_columns), m, n, ..Problem::default() }, Kind::numbered(dense.kind)?))
 }
 
-/// Bytes of a number of entries for each of `lines`, and of the sum.
-fn sum_bytes(lines: i64) -> Result<usize> {
-    let lines = usize::try_from(lines).map_err(|_| Status::INVALID_VALUE)?;
-    lines.checked_add(1).and_then(|lines| lines.checked_mul(8)).ok_or(Status::INVALID_VALUE)
-}
-
-/// Replaces numbers by the sums before them. One CTA.
-fn sums(call: &Call, numbers: Address, count: i64) -> Result<()> {
-    call.launch("sums", 1, 1, &[&numbers, &count])
-}
-
 /// The places of each line's first entry, where dense numbers become a sparse matrix.
 fn with_places(call: &Call, problem: &Problem, kind: Kind, body: impl FnOnce(Address) -> Result<()>) -> Result<()> {
     call.gpu.with_memory(sum_bytes(problem.m)?, |places| {
         call.launch_of("count", kind, problem.m, 1, &[problem, &places])?;
-        sums(call, places, problem.m)?;
+        call.sums(places, problem.m)?;
         body(places)
     })
 }
 
 fn analyse(call: &Call, from: Handle, to: Handle) -> Result<()> {
     let (problem, kind) = pair(&sparse(to)?, &dense(from)?)?;
-    let mut entries = 0_i64;
-    with_places(call, &problem, kind, |places| {
-        let last = places + sum_bytes(problem.m)? - 8;
-        let driver = call.gpu.driver;
-        driver.cuMemcpyDtoHAsync_v2(into(&mut entries), last, 8, call.gpu.stream)?;
-        Ok(driver.cuStreamSynchronize(call.gpu.stream)?)
-    })?;
-    set_entries(to, entries)
+    with_places(call, &problem, kind, |places| set_entries(to, call.sum_of(places, problem.m)?))
 }
 
 /// A matrix of CSR with numbers of 32 bits.
@@ -86,11 +67,16 @@ pub fn by_columns(call: &Call, from: &Rows, to: [Address; 3], kind: c_int, with_
     call.gpu.with_memory(bytes, |places| {
         call.gpu.driver.cuMemsetD8Async(places, 0, bytes, call.gpu.stream)?;
         call.launch("histogram", entries, 1, &[&from.indices, &entries, &from.base, &places])?;
-        sums(call, places, n)?;
+        call.sums(places, n)?;
         call.launch("narrow", n + 1, 1, &[&places, &(n + 1), &from.base, &offsets])?;
         call.launch_of("place", kind, m, 1, &[&problem, &places, &indices, &values])?;
         call.launch_of("sort", kind, n, 1, &[&problem, &places, &indices, &values])
     })
+}
+
+/// Offsets of `rows` rows from the sorted rows of `entries` entries, in numbers of 32 bits.
+pub fn to_offsets(call: &Call, of: Address, [entries, rows]: [i64; 2], base: c_int, offsets: Address) -> Result<()> {
+    call.launch("to_offsets", rows + 1, 1, &[&of, &entries, &rows, &base, &offsets])
 }
 
 cabi::functions! {
@@ -143,8 +129,7 @@ cabi::functions! {
         handle: Handle, rows: Address, entries: c_int, m: c_int, offsets: Address, base: c_int,
     ) {
         valid(entries >= 0 && m >= 0)?;
-        let (n, m) = (i64::from(entries), i64::from(m));
-        call(handle)?.launch("to_offsets", m + 1, 1, &[&rows, &n, &m, &base, &offsets])
+        to_offsets(&call(handle)?, rows, [entries.into(), m.into()], base, offsets)
     }
     fn cusparseXcsr2coo(
         handle: Handle, offsets: Address, entries: c_int, m: c_int, rows: Address, base: c_int,

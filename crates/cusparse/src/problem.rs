@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use cabi::address::{Address, read};
+use cabi::driver::into;
 use cabi::stand_in::{Parameter, THREADS, not_supported};
 
 use crate::descriptor::{DnMat, Format, SpMat};
@@ -58,6 +59,31 @@ pub struct Problem {
 }
 cabi::plain!(Problem, Sparse);
 
+/// Bytes of `count` elements of an array.
+pub fn bytes_of(count: i64, bytes: usize) -> Result<usize> {
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    count.checked_mul(bytes).and_then(|bytes| usize::try_from(bytes).ok()).ok_or(Status::INVALID_VALUE)
+}
+
+/// Bytes of a number for each of `lines`, and of their sum.
+pub fn sum_bytes(lines: i64) -> Result<usize> {
+    bytes_of(lines.checked_add(1).ok_or(Status::INVALID_VALUE)?, 8)
+}
+
+impl Problem {
+    /// The problems of the `count` members of a batch. `steps`: bytes from one member to the next of A's offsets, indices
+    /// and values, and of the values of B and of C.
+    pub fn members(self, count: c_int, steps: [usize; 5]) -> impl Iterator<Item = Self> {
+        (0..usize::try_from(count).unwrap_or(1)).map(move |member| {
+            let mut one = self;
+            let Sparse { offsets, indices, values, .. } = &mut one.a;
+            let places = [offsets, indices, values, &mut one.b.values, &mut one.c.values];
+            places.into_iter().zip(steps).for_each(|(place, step)| *place += member * step);
+            one
+        })
+    }
+}
+
 /// Kinds of values, by the numbers of `cudaDataType_t`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
@@ -101,6 +127,28 @@ impl Sparse {
     }
 }
 
+impl SpMat {
+    /// Bytes from one member of its batch to the next: of offsets, indices and values.
+    pub fn steps(&self, kind: Kind) -> Result<[usize; 3]> {
+        let index = |wide: bool| if wide { 8 } else { 4 };
+        let steps = [
+            // A transposition exchanges coordinates, but they have one stride.
+            bytes_of(self.offsets_stride, index(self.wide[0]))?,
+            bytes_of(self.entries_stride, index(self.wide[1]))?,
+            bytes_of(self.entries_stride, kind.bytes)?,
+        ];
+        Ok(if self.batch == 1 { [0; 3] } else { steps })
+    }
+}
+
+impl DnMat {
+    /// Bytes from one member of its batch to the next.
+    pub fn step(&self, kind: Kind) -> Result<usize> {
+        let step = bytes_of(self.stride, kind.bytes)?;
+        Ok(if self.batch == 1 { 0 } else { step })
+    }
+}
+
 impl Dense {
     /// A matrix, or its transpose.
     pub fn of(matrix: &DnMat, transposed: bool) -> Self {
@@ -138,5 +186,18 @@ impl Call {
     /// Launches the kernel for a kind of values.
     pub fn launch_of(&self, name: &str, kind: Kind, items: i64, columns: i64, with: &[&dyn Parameter]) -> Result<()> {
         self.launch(&format!("{name}_{}", kind.letter), items, columns, with)
+    }
+
+    /// Replaces `count` numbers of the device by the sums before them; the sum of all follows. One CTA.
+    pub fn sums(&self, numbers: Address, count: i64) -> Result<()> {
+        self.launch("sums", 1, 1, &[&numbers, &count])
+    }
+
+    /// The sum that [`Call::sums`] left after `count` numbers.
+    pub fn sum_of(&self, numbers: Address, count: i64) -> Result<i64> {
+        let (mut sum, place) = (0_i64, numbers + bytes_of(count, 8)?);
+        self.gpu.driver.cuMemcpyDtoHAsync_v2(into(&mut sum), place, 8, self.gpu.stream)?;
+        self.gpu.driver.cuStreamSynchronize(self.gpu.stream)?;
+        Ok(sum)
     }
 }

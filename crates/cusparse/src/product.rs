@@ -22,6 +22,11 @@ impl Op {
         valid((0..=2).contains(&number))?;
         Ok(Self { transposed: number != 0, conjugated: number == 2 })
     }
+
+    /// Rows and columns of a matrix after it.
+    pub fn shape(self, rows: i64, columns: i64) -> (i64, i64) {
+        if self.transposed { (columns, rows) } else { (rows, columns) }
+    }
 }
 
 /// The matrices of a product, and how they are used.
@@ -36,9 +41,8 @@ struct Factors {
 impl Factors {
     fn new(ops: [c_int; 2], a: SpMat, b: DnMat, c: DnMat, compute: c_int) -> Result<Self> {
         let ops = [Op::numbered(ops[0])?, Op::numbered(ops[1])?];
-        let sizes = |rows, columns, op: Op| if op.transposed { (columns, rows) } else { (rows, columns) };
-        let (m, k) = sizes(a.rows, a.columns, ops[0]);
-        let (k_of_b, n) = sizes(b.rows, b.columns, ops[1]);
+        let (m, k) = ops[0].shape(a.rows, a.columns);
+        let (k_of_b, n) = ops[1].shape(b.rows, b.columns);
         valid(k == k_of_b && m == c.rows && n == c.columns)?;
         valid([a.batch, b.batch].iter().all(|batch| *batch == 1 || *batch == c.batch))?;
         if [a.kind, b.kind, c.kind].iter().any(|kind| *kind != compute) {
@@ -68,27 +72,8 @@ impl Factors {
             conjugate_a: ops[0].conjugated.into(),
             conjugate_b: ops[1].conjugated.into(),
         };
-        let index = |wide: i32| if wide == 1 { 8 } else { 4 };
-        let steps = [
-            // Coordinates were exchanged by a transposition, but have one stride.
-            bytes_of(a.offsets_stride, index(sparse.wide_offsets))?,
-            bytes_of(a.entries_stride, index(sparse.wide_indices))?,
-            bytes_of(a.entries_stride, kind.bytes)?,
-            bytes_of(b.stride, kind.bytes)?,
-            bytes_of(c.stride, kind.bytes)?,
-        ];
-        for member in 0..usize::try_from(c.batch).unwrap_or(1) {
-            let mut one = problem;
-            let places = [
-                (&mut one.a.offsets, a.batch),
-                (&mut one.a.indices, a.batch),
-                (&mut one.a.values, a.batch),
-                (&mut one.b.values, b.batch),
-                (&mut one.c.values, c.batch),
-            ];
-            for ((place, batch), step) in places.into_iter().zip(steps) {
-                *place += if batch == 1 { 0 } else { member * step };
-            }
+        let [offsets, indices, values] = a.steps(*kind)?;
+        for one in problem.members(c.batch, [offsets, indices, values, b.step(*kind)?, c.step(*kind)?]) {
             if sparse.coordinates == 1 || !is_by_rows {
                 call.launch_of("scale", *kind, m, n, &[&one])?;
                 let items = if sparse.coordinates == 1 { sparse.entries } else { sparse.lines };
@@ -101,12 +86,6 @@ impl Factors {
         }
         Ok(())
     }
-}
-
-/// Bytes of `count` elements of an array.
-pub fn bytes_of(count: i64, bytes: usize) -> Result<usize> {
-    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-    count.checked_mul(bytes).and_then(|bytes| usize::try_from(bytes).ok()).ok_or(Status::INVALID_VALUE)
 }
 
 /// No kernel needs memory of the program.

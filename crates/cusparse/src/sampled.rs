@@ -8,7 +8,7 @@ use cabi::stand_in::not_supported;
 use crate::descriptor::{DnMat, Format, SpMat, dense, sparse};
 use crate::handle::{Call, call, check};
 use crate::problem::{Dense, Kind, Problem, Sparse};
-use crate::product::{Op, bytes_of, no_buffer};
+use crate::product::{Op, no_buffer};
 use crate::status::{Result, Status, valid};
 
 /// The matrices of a product, how they are used, and the number of terms of an element.
@@ -25,8 +25,8 @@ impl Factors {
     fn new(ops: [c_int; 2], a: Handle, b: Handle, c: Handle, compute: c_int) -> Result<Self> {
         let (a, b, c) = (dense(a)?, dense(b)?, sparse(c)?);
         let ops = [Op::numbered(ops[0])?, Op::numbered(ops[1])?];
-        let sizes = |x: &DnMat, op: Op| if op.transposed { (x.columns, x.rows) } else { (x.rows, x.columns) };
-        let ((m, terms), (terms_of_b, n)) = (sizes(&a, ops[0]), sizes(&b, ops[1]));
+        let (m, terms) = ops[0].shape(a.rows, a.columns);
+        let (terms_of_b, n) = ops[1].shape(b.rows, b.columns);
         valid(terms == terms_of_b && m == c.rows && n == c.columns)?;
         valid([a.batch, b.batch].iter().all(|batch| *batch == 1 || *batch == c.batch))?;
         if c.format != Format::Rows {
@@ -53,19 +53,8 @@ impl Factors {
             conjugate_a: ops[1].conjugated.into(),
             conjugate_b: ops[0].conjugated.into(),
         };
-        let index = |wide: i32| if wide == 1 { 8 } else { 4 };
-        let steps = [
-            bytes_of(c.offsets_stride, index(pattern.wide_offsets))?,
-            bytes_of(c.entries_stride, index(pattern.wide_indices))?,
-            bytes_of(c.entries_stride, kind.bytes)?,
-            bytes_of(if a.batch == 1 { 0 } else { a.stride }, kind.bytes)?,
-            bytes_of(if b.batch == 1 { 0 } else { b.stride }, kind.bytes)?,
-        ];
-        for member in 0..usize::try_from(c.batch).unwrap_or(1) {
-            let mut one = problem;
-            let places =
-                [&mut one.a.offsets, &mut one.a.indices, &mut one.a.values, &mut one.b.values, &mut one.c.values];
-            places.into_iter().zip(steps).for_each(|(place, step)| *place += member * step);
+        let [offsets, indices, values] = c.steps(*kind)?;
+        for one in problem.members(c.batch, [offsets, indices, values, a.step(*kind)?, b.step(*kind)?]) {
             call.launch_of("sampled", *kind, c.rows.saturating_mul(32), 1, &[&one])?;
         }
         Ok(())

@@ -6,6 +6,7 @@ use cabi::address::{Address, Handle};
 
 use crate::descriptor::legacy_base;
 use crate::handle::{Call, call, check};
+use crate::problem::sum_bytes;
 use crate::product::no_buffer;
 use crate::status::{Result, Status, valid};
 
@@ -30,7 +31,7 @@ impl Entries {
     /// Sorts within lines, whose ends, and whose entries' indices and numbers, `fill` leaves at three addresses.
     fn sort(&self, call: &Call, lines: i64, fill: impl FnOnce([Address; 3]) -> Result<()>) -> Result<()> {
         let bytes = self.bytes()?;
-        let ends_bytes = usize::try_from(lines + 1).map_err(|_| Status::INVALID_VALUE)? * 8;
+        let ends_bytes = sum_bytes(lines)?;
         call.gpu.with_memory(ends_bytes + 3 * bytes, |ends| {
             let [keys, numbers, old] = [0, 1, 2].map(|which| ends + ends_bytes + which * bytes);
             let (driver, stream) = (call.gpu.driver, call.gpu.stream);
@@ -53,7 +54,7 @@ fn coordinates(call: &Call, lines: c_int, entries: &Entries) -> Result<()> {
     entries.sort(call, lines, |[ends, keys, numbers]| {
         let (of, count, zero) = (entries.lines, entries.count, 0_i32);
         call.launch("histogram", count, 1, &[&of, &count, &zero, &ends])?;
-        call.launch("sums", 1, 1, &[&ends, &lines])?;
+        call.sums(ends, lines)?;
         call.launch("scatter", count, 1, &[&of, &entries.indices, &count, &ends, &keys, &numbers])
     })
 }

@@ -3,13 +3,11 @@
 use std::ffi::c_int;
 
 use cabi::address::{Address, Handle};
-use cabi::driver::into;
 use cabi::stand_in::{Objects, not_supported};
 
 use crate::descriptor::{Format, SpMat, create, give, remove, set_entries, sparse};
 use crate::handle::{Call, call, check};
-use crate::problem::{Kind, Problem, Scalar, Sparse};
-use crate::product::bytes_of;
+use crate::problem::{Kind, Problem, Scalar, Sparse, bytes_of, sum_bytes};
 use crate::status::{Result, Status, valid};
 
 /// The number of terms of each product that was estimated.
@@ -60,12 +58,11 @@ impl Factors {
 
     /// Calls `body` with the places of each row's terms, and their number.
     fn with_places(&self, call: &Call, body: impl FnOnce(Address, i64) -> Result<()>) -> Result<()> {
-        let rows = self.a.rows;
-        let ([a, _], bytes) = (self.sparse(), bytes_of(rows + 1, 8)?);
-        call.gpu.with_memory(bytes, |places| {
-            call.launch("terms", rows, 1, &[&a, &self.sparse()[1], &places])?;
-            call.launch("sums", 1, 1, &[&places, &rows])?;
-            body(places, number(call, places + bytes - 8)?)
+        let (rows, [a, b]) = (self.a.rows, self.sparse());
+        call.gpu.with_memory(sum_bytes(rows)?, |places| {
+            call.launch("terms", rows, 1, &[&a, &b, &places])?;
+            call.sums(places, rows)?;
+            body(places, call.sum_of(places, rows)?)
         })
     }
 
@@ -75,15 +72,13 @@ impl Factors {
 
     /// Calls `body` with the sorted terms.
     fn with_terms(&self, call: &Call, with_values: bool, body: impl FnOnce(&Terms) -> Result<()>) -> Result<()> {
-        let Self { kind, .. } = self;
-        let rows = self.a.rows;
-        let [a, b] = self.sparse();
+        let (kind, rows, [a, b]) = (self.kind, self.a.rows, self.sparse());
         self.with_places(call, |ends, count| {
             if count > i64::from(i32::MAX) {
                 return Err(not_supported("a product of sparse matrices with 2^31 terms"));
             }
             let values_bytes = if with_values { bytes_of(count, kind.bytes)? } else { 0 };
-            let first_bytes = bytes_of(rows + 1, 8)?;
+            let first_bytes = sum_bytes(rows)?;
             let number_bytes = bytes_of(count, 4)?;
             // Numbers of eight bytes come first.
             call.gpu.with_memory(first_bytes + values_bytes + 2 * number_bytes, |first| {
@@ -93,10 +88,10 @@ impl Factors {
                 let values = if with_values { values } else { 0 };
                 let problem = Problem { a, m: rows, ..Problem::default() };
                 let items = rows.saturating_mul(32);
-                call.launch_of("expand", *kind, items, 1, &[&problem, &b, &ends, &columns, &numbers, &values])?;
+                call.launch_of("expand", kind, items, 1, &[&problem, &b, &ends, &columns, &numbers, &values])?;
                 call.launch("sort_pairs", rows, 1, &[&rows, &ends, &columns, &numbers])?;
                 call.launch("distinct", rows, 1, &[&rows, &ends, &columns, &first])?;
-                call.launch("sums", 1, 1, &[&first, &rows])?;
+                call.sums(first, rows)?;
                 body(&Terms { ends, columns, numbers, values, first })
             })
         })
@@ -104,8 +99,7 @@ impl Factors {
 
     /// Finds how many entries the result has.
     fn count(&self, call: &Call, c: Handle) -> Result<()> {
-        let last = bytes_of(self.a.rows, 8)?;
-        self.with_terms(call, false, |terms| set_entries(c, number(call, terms.first + last)?))
+        self.with_terms(call, false, |terms| set_entries(c, call.sum_of(terms.first, self.a.rows)?))
     }
 
     /// Writes offsets and indices of the result, or its values.
@@ -115,14 +109,6 @@ impl Factors {
         let Terms { ends, columns, numbers, first, .. } = terms;
         call.launch_of("collect", self.kind, self.c.rows, 1, &[&problem, first, ends, columns, numbers, &values])
     }
-}
-
-/// A number from the device.
-fn number(call: &Call, from: Address) -> Result<i64> {
-    let mut number = 0_i64;
-    call.gpu.driver.cuMemcpyDtoHAsync_v2(into(&mut number), from, 8, call.gpu.stream)?;
-    call.gpu.driver.cuStreamSynchronize(call.gpu.stream)?;
-    Ok(number)
 }
 
 /// Whether a call with the place of a size and a buffer asks for the size, which it then gets.

@@ -3,11 +3,10 @@
 use std::ffi::c_int;
 
 use cabi::address::{Address, Handle, write};
-use cabi::driver::into;
 
 use crate::descriptor::legacy_base;
 use crate::handle::{call, check};
-use crate::problem::{Kind, Problem, Sparse};
+use crate::problem::{Kind, Problem, Sparse, sum_bytes};
 use crate::product::no_buffer;
 use crate::status::{Result, Status, valid};
 
@@ -22,18 +21,17 @@ fn matrix(m: c_int, descriptor: Handle, entries: c_int, [values, offsets, indice
 fn count(handle: Handle, a: &Sparse, b: &Sparse, to: Handle, offsets: Address, total: Address) -> Result<()> {
     let call = call(handle)?;
     let (base, lines) = (legacy_base(to)?, a.lines);
-    let bytes = usize::try_from(lines + 1).map_err(|_| Status::INVALID_VALUE)? * 8;
+    let bytes = sum_bytes(lines)?;
     let mut entries = 0_i64;
     call.gpu.with_memory(bytes, |counts| {
         call.launch("merge_count", lines, 1, &[a, b, &counts])?;
-        call.launch("sums", 1, 1, &[&counts, &lines])?;
+        call.sums(counts, lines)?;
         call.launch("narrow", lines + 1, 1, &[&counts, &(lines + 1), &base, &offsets])?;
-        let last = counts + bytes - 8;
         if call.on_device {
-            return call.launch("narrow", 1, 1, &[&last, &1_i64, &0_i32, &total]);
+            return call.launch("narrow", 1, 1, &[&(counts + bytes - 8), &1_i64, &0_i32, &total]);
         }
-        call.gpu.driver.cuMemcpyDtoHAsync_v2(into(&mut entries), last, 8, call.gpu.stream)?;
-        Ok(call.gpu.driver.cuStreamSynchronize(call.gpu.stream)?)
+        entries = call.sum_of(counts, lines)?;
+        Ok(())
     })?;
     if call.on_device {
         return Ok(());

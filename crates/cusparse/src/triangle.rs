@@ -7,11 +7,11 @@ use std::ffi::c_int;
 use cabi::address::{Address, Handle};
 use cabi::stand_in::{Objects, not_supported};
 
-use crate::convert::{Rows, by_columns};
+use crate::convert::{Rows, by_columns, to_offsets};
 use crate::descriptor::{DnMat, Format, SpMat, create, dense, remove, sparse, vector};
 use crate::handle::{Call, call, check};
-use crate::problem::{Dense, Kind, Problem, Sparse};
-use crate::product::{Op, bytes_of, no_buffer};
+use crate::problem::{Dense, Kind, Problem, Sparse, bytes_of};
+use crate::product::{Op, no_buffer};
 use crate::status::{Result, Status, valid};
 
 /// Systems have no state of their own.
@@ -30,7 +30,7 @@ impl System {
         SYSTEMS.with(descriptor, |()| ()).ok_or(Status::INVALID_VALUE)?;
         let a = sparse(a)?;
         let ops = [Op::numbered(ops[0])?, Op::numbered(ops[1])?];
-        let (m, n) = if ops[1].transposed { (b.columns, b.rows) } else { (b.rows, b.columns) };
+        let (m, n) = ops[1].shape(b.rows, b.columns);
         valid(a.rows == a.columns && m == a.rows && c.rows == m && c.columns == n)?;
         if [a.batch, b.batch, c.batch] != [1; 3] {
             return Err(not_supported("a batch of triangular systems"));
@@ -89,8 +89,7 @@ fn by_rows(
     if matrix.wide != [false; 2] {
         return Err(not_supported("a triangular system of coordinates or columns with indices of 64 bits"));
     }
-    let lines = matrix.rows + 1;
-    let [offsets_bytes, indices_bytes] = [bytes_of(lines, 4)?, bytes_of(matrix.entries, 4)?];
+    let [offsets_bytes, indices_bytes] = [bytes_of(matrix.rows + 1, 4)?, bytes_of(matrix.entries, 4)?];
     let values_bytes = bytes_of(matrix.entries, kind.bytes)?;
     call.gpu.with_memory(values_bytes + 2 * offsets_bytes + indices_bytes, |values| {
         let own_offsets = values + values_bytes;
@@ -104,9 +103,7 @@ fn by_rows(
         };
         let mut result = Sparse { lines: matrix.rows, coordinates: 0, wide_offsets: 0, wide_indices: 0, ..sparse };
         if matrix.format == Format::Coordinates {
-            let arguments: [&dyn cabi::stand_in::Parameter; 5] =
-                [&matrix.offsets, &matrix.entries, &matrix.rows, &matrix.base, &own_offsets];
-            call.launch("to_offsets", lines, 1, &arguments)?;
+            to_offsets(call, matrix.offsets, [matrix.entries, matrix.rows], matrix.base, own_offsets)?;
             from.offsets = own_offsets;
             if !transposed {
                 return body(Sparse { offsets: own_offsets, ..result });

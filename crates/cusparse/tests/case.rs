@@ -1,7 +1,7 @@
 //! A product with its matrices.
 
 use crate::library::{Memory, at, into};
-use crate::number::{Complex, Kind, Random, indices, plus, times};
+use crate::number::{Complex, Kind, Random, indices, plus, size, times};
 
 /// A sparse matrix as its entries, in the order of lines.
 #[derive(Clone, Debug)]
@@ -60,16 +60,16 @@ impl Sparse {
 
 /// A dense matrix: its storage.
 #[derive(Clone, Debug)]
-struct Dense {
-    rows: usize,
-    columns: usize,
-    leading: usize,
-    by_rows: bool,
-    numbers: Vec<Complex>,
+pub struct Dense {
+    pub rows: usize,
+    pub columns: usize,
+    pub leading: usize,
+    pub by_rows: bool,
+    pub numbers: Vec<Complex>,
 }
 
 impl Dense {
-    fn draw(random: &mut Random, kind: Kind, rows: usize, columns: usize) -> Self {
+    pub fn draw(random: &mut Random, kind: Kind, rows: usize, columns: usize) -> Self {
         let by_rows = random.once_in(2);
         let (inner, outer) = if by_rows { (columns, rows) } else { (rows, columns) };
         let leading = inner.max(1) + random.below(3);
@@ -77,7 +77,13 @@ impl Dense {
         Self { rows, columns, leading, by_rows, numbers }
     }
 
-    fn place(&self, row: usize, column: usize) -> usize {
+    /// A matrix of one column becomes a vector.
+    pub fn make_vector(&mut self) {
+        (self.by_rows, self.leading) = (false, self.rows);
+        self.numbers.truncate(self.rows);
+    }
+
+    pub fn place(&self, row: usize, column: usize) -> usize {
         if self.by_rows { row * self.leading + column } else { column * self.leading + row }
     }
 }
@@ -97,7 +103,8 @@ pub struct Case {
     text: String,
 }
 
-fn used(x: Complex, op: usize) -> Complex {
+/// A number after an operation.
+pub fn used(x: Complex, op: usize) -> Complex {
     if op == 2 { [x[0], -x[1]] } else { x }
 }
 
@@ -136,10 +143,8 @@ impl Case {
                 one.1 = Dense { numbers: b.numbers.iter().map(|_| kind.number(random)).collect(), ..b.clone() };
                 one.2 = Dense { numbers: c.numbers.iter().map(|_| kind.number(random)).collect(), ..c.clone() };
             } else if with_vector {
-                for dense in [&mut one.1, &mut one.2] {
-                    (dense.by_rows, dense.leading) = (false, dense.rows);
-                    dense.numbers.truncate(dense.rows);
-                }
+                one.1.make_vector();
+                one.2.make_vector();
             }
             members.push(one);
         }
@@ -287,7 +292,6 @@ impl Case {
 
     fn check(&self, a: &Sparse, b: &Dense, c: &Dense, found: &[Complex]) -> Result<(), String> {
         let [alpha, beta] = self.scalars;
-        let size = |x: Complex| x[0].abs() + x[1].abs();
         let mut expected: Vec<(Complex, f64, bool)> = c.numbers.iter().map(|x| (*x, 0.0, false)).collect();
         for row in 0..c.rows {
             for column in 0..c.columns {

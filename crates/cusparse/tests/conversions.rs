@@ -4,7 +4,7 @@ use crate::case::{Format, Sparse};
 use crate::library::{Memory, at, into};
 use crate::number::{Complex, Kind, Random, indices, plus, times};
 
-fn handle() -> usize {
+pub fn handle() -> usize {
     let mut handle = 0_usize;
     assert_eq!(c!("cusparseCreate", into(&mut handle)), 0);
     handle

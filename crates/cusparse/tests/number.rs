@@ -31,6 +31,11 @@ pub fn minus([a, b]: Complex, [c, d]: Complex) -> Complex {
     [a - c, b - d]
 }
 
+/// The sum of the magnitudes of both parts.
+pub fn size([re, im]: Complex) -> f64 {
+    re.abs() + im.abs()
+}
+
 pub fn over([a, b]: Complex, [c, d]: Complex) -> Complex {
     let size = c * c + d * d;
     [(a * c + b * d) / size, (b * c - a * d) / size]

@@ -1,8 +1,9 @@
 //! Sparse vectors, sampled products, triangular systems and products of sparse matrices.
 
-use crate::case::{Format, Sparse};
+use crate::case::{self, Format, Sparse, used};
+use crate::conversions::handle;
 use crate::library::{Memory, at, into};
-use crate::number::{Complex, Kind, Random, indices, minus, over, plus, times};
+use crate::number::{Complex, Kind, Random, indices, minus, over, plus, size, times};
 
 /// A handle, and scalars where it takes them from.
 struct Setup {
@@ -14,8 +15,7 @@ struct Setup {
 
 impl Setup {
     fn new(random: &mut Random, kind: Kind, scalars: [Complex; 2]) -> Self {
-        let mut handle = 0_usize;
-        assert_eq!(c!("cusparseCreate", into(&mut handle)), 0);
+        let handle = handle();
         let encoded = scalars.map(|x| kind.encode(x));
         let stored = encoded.each_ref().map(|bytes| Memory::with(bytes));
         let on_device = random.once_in(2);
@@ -84,9 +84,7 @@ impl Drop for Stored {
 
 /// A dense matrix on the device.
 struct Dense {
-    leading: usize,
-    by_rows: bool,
-    numbers: Vec<Complex>,
+    matrix: case::Dense,
     memory: Memory<u8>,
     descriptor: usize,
     is_vector: bool,
@@ -94,32 +92,27 @@ struct Dense {
 
 impl Dense {
     fn draw(random: &mut Random, kind: Kind, rows: usize, columns: usize, is_vector: bool) -> Self {
-        let by_rows = !is_vector && random.once_in(2);
-        let (inner, outer) = if by_rows { (columns, rows) } else { (rows, columns) };
-        let leading = inner + if is_vector { 0 } else { random.below(3) };
-        let numbers: Vec<Complex> = (0..leading * outer).map(|_| kind.number(random)).collect();
-        let memory = Memory::with(&numbers.iter().flat_map(|x| kind.encode(*x)).collect::<Vec<u8>>());
+        let mut matrix = case::Dense::draw(random, kind, rows, columns);
+        if is_vector {
+            matrix.make_vector();
+        }
+        let memory = Memory::with(&matrix.numbers.iter().flat_map(|x| kind.encode(*x)).collect::<Vec<u8>>());
         let mut descriptor = 0_usize;
         let (place, address) = (into(&mut descriptor), memory.address);
         let code = if is_vector {
             c!("cusparseCreateDnVec", place, rows as i64, address, kind.0)
         } else {
-            let order = if by_rows { 2_i32 } else { 1 };
-            c!("cusparseCreateDnMat", place, rows as i64, columns as i64, leading as i64, address, kind.0, order)
+            let (leading, order) = (matrix.leading as i64, if matrix.by_rows { 2_i32 } else { 1 });
+            c!("cusparseCreateDnMat", place, rows as i64, columns as i64, leading, address, kind.0, order)
         };
         assert_eq!(code, 0);
-        let descriptor = std::hint::black_box(descriptor);
-        Self { leading, by_rows, numbers, memory, descriptor, is_vector }
-    }
-
-    fn place(&self, row: usize, column: usize) -> usize {
-        if self.by_rows { row * self.leading + column } else { column * self.leading + row }
+        Self { matrix, memory, descriptor: std::hint::black_box(descriptor), is_vector }
     }
 
     /// The element of the matrix after an operation.
     fn used(&self, [row, column]: [usize; 2], op: usize) -> Complex {
         let [row, column] = if op == 0 { [row, column] } else { [column, row] };
-        conjugated(self.numbers[self.place(row, column)], op)
+        used(self.matrix.numbers[self.matrix.place(row, column)], op)
     }
 
     fn found(&self, kind: Kind) -> Vec<Complex> {
@@ -132,14 +125,6 @@ impl Drop for Dense {
         let name = if self.is_vector { "cusparseDestroyDnVec" } else { "cusparseDestroyDnMat" };
         assert_eq!(c!(name, self.descriptor), 0);
     }
-}
-
-fn conjugated([re, im]: Complex, op: usize) -> Complex {
-    if op == 2 { [re, -im] } else { [re, im] }
-}
-
-fn size([re, im]: Complex) -> f64 {
-    re.abs() + im.abs()
 }
 
 fn near(found: Complex, wanted: Complex, tolerance: f64) -> bool {
@@ -180,7 +165,7 @@ pub fn vectors(random: &mut Random) -> Result<(), String> {
     let found: Vec<Complex> = match which {
         0 => {
             assert_eq!(c!("cusparseAxpby", handle, first, sparse, second, y.descriptor), 0);
-            wanted.extend(y.numbers.iter().map(|y| (times(beta, *y), size(times(beta, *y)))));
+            wanted.extend(y.matrix.numbers.iter().map(|y| (times(beta, *y), size(times(beta, *y)))));
             for (place, x) in places.iter().zip(&x) {
                 let term = times(alpha, *x);
                 wanted[*place] = (plus(wanted[*place].0, term), wanted[*place].1 + size(term));
@@ -190,10 +175,10 @@ pub fn vectors(random: &mut Random) -> Result<(), String> {
         1 => {
             assert_eq!(c!("cusparseRot", handle, first, second, sparse, y.descriptor), 0);
             let sizes = size(alpha) + size(beta);
-            wanted.extend(y.numbers.iter().map(|y| (*y, 0.0)));
+            wanted.extend(y.matrix.numbers.iter().map(|y| (*y, 0.0)));
             let mut rotated = Vec::new();
             for (place, x) in places.iter().zip(&x) {
-                let y = y.numbers[*place];
+                let y = y.matrix.numbers[*place];
                 let bound = sizes * (size(*x) + size(y));
                 rotated.push((plus(times(alpha, *x), times(beta, y)), bound));
                 wanted[*place] = (minus(times(alpha, y), times(beta, *x)), bound);
@@ -211,7 +196,7 @@ pub fn vectors(random: &mut Random) -> Result<(), String> {
             let call = |name: &str, last: usize| c!(name, handle, op_of_x, sparse, dense, result, kind.0, last);
             assert_eq!(call("cusparseSpVV_bufferSize", into(&mut buffer)), 0);
             assert_eq!((call("cusparseSpVV", 0), std::hint::black_box(buffer)), (0, 0));
-            let terms = places.iter().zip(&x).map(|(place, x)| times(conjugated(*x, op), y.numbers[*place]));
+            let terms = places.iter().zip(&x).map(|(place, x)| times(used(*x, op), y.matrix.numbers[*place]));
             wanted.push(terms.fold(([0.0; 2], 0.0), |(sum, bound), term| (plus(sum, term), bound + size(term))));
             let bytes = if setup.on_device { on_device.get() } else { std::hint::black_box(on_host).to_vec() };
             vec![kind.decode(&bytes)]
@@ -330,7 +315,7 @@ pub fn triangle(random: &mut Random) -> Result<(), String> {
     // op(A), its rows from the first one that needs no other.
     let entry = |(row, column, x): &(usize, usize, Complex)| {
         let (row, column) = if ops[0] == 0 { (*row, *column) } else { (*column, *row) };
-        (row, column, conjugated(*x, ops[0]))
+        (row, column, used(*x, ops[0]))
     };
     let used: Vec<(usize, usize, Complex)> = a.entries.iter().map(entry).collect();
     let is_upper = is_upper != (ops[0] != 0);
@@ -348,7 +333,7 @@ pub fn triangle(random: &mut Random) -> Result<(), String> {
                 }
             }
             solved[row] = over(sum, diagonal);
-            let found = found[x.place(row, column)];
+            let found = found[x.matrix.place(row, column)];
             if !near(found, solved[row], 64.0 * (m as f64 + 8.0) * kind.unit() * 40.0) {
                 return Err(format!(
                     "triangle of {m}, {n} columns, {format:?}, upper {is_upper}, unit {is_unit}, operations {ops:?}, type {}: \
