@@ -36,7 +36,15 @@ struct Terms {
 }
 
 impl Factors {
-    fn new(descriptor: Handle, ops: [c_int; 2], a: Handle, b: Handle, c: Handle) -> Result<Self> {
+    /// `compute` is the type of scalars, where a function has one.
+    fn new(
+        descriptor: Handle,
+        ops: [c_int; 2],
+        a: Handle,
+        b: Handle,
+        c: Handle,
+        compute: Option<c_int>,
+    ) -> Result<Self> {
         PRODUCTS.with(descriptor, |_| ()).ok_or(Status::INVALID_VALUE)?;
         let (a, b, c) = (sparse(a)?, sparse(b)?, sparse(c)?);
         if ops != [0; 2] {
@@ -46,7 +54,7 @@ impl Factors {
         if [&a, &b, &c].iter().any(|matrix| matrix.format != Format::Rows || matrix.batch != 1) {
             return Err(not_supported("a product of sparse matrices of another format than CSR, or of batches"));
         }
-        if a.kind != b.kind || a.kind != c.kind {
+        if [b.kind, c.kind, compute.unwrap_or(a.kind)].iter().any(|kind| *kind != a.kind) {
             return Err(not_supported("a product of sparse matrices with mixed types"));
         }
         if c.columns > i64::from(i32::MAX) {
@@ -132,10 +140,10 @@ cabi::functions! {
     fn cusparseSpGEMM_destroyDescr(descriptor: Handle) { remove(&PRODUCTS, descriptor) }
     fn cusparseSpGEMM_workEstimation(
         handle: Handle, op_a: c_int, op_b: c_int, _alpha: Address, a: Handle, b: Handle, _beta: Address, c: Handle,
-        _compute: c_int, _algorithm: c_int, descriptor: Handle, size: Address, buffer: Address,
+        compute: c_int, _algorithm: c_int, descriptor: Handle, size: Address, buffer: Address,
     ) {
         check(handle)?;
-        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c)?;
+        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c, Some(compute))?;
         if asks(size, buffer)? { Ok(()) } else { estimate(handle, descriptor, &factors) }
     }
     fn cusparseSpGEMM_getNumProducts(descriptor: Handle, place: Address) {
@@ -143,11 +151,11 @@ cabi::functions! {
     }
     fn cusparseSpGEMM_estimateMemory(
         handle: Handle, op_a: c_int, op_b: c_int, _alpha: Address, a: Handle, b: Handle, _beta: Address, c: Handle,
-        _compute: c_int, _algorithm: c_int, descriptor: Handle, _chunk: f32, size: Address, buffer: Address,
+        compute: c_int, _algorithm: c_int, descriptor: Handle, _chunk: f32, size: Address, buffer: Address,
         compute_size: Address,
     ) {
         check(handle)?;
-        Factors::new(descriptor, [op_a, op_b], a, b, c)?;
+        Factors::new(descriptor, [op_a, op_b], a, b, c, Some(compute))?;
         if !asks(size, buffer)? {
             give(compute_size, BUFFER_BYTES)?;
         }
@@ -155,18 +163,18 @@ cabi::functions! {
     }
     fn cusparseSpGEMM_compute(
         handle: Handle, op_a: c_int, op_b: c_int, _alpha: Address, a: Handle, b: Handle, _beta: Address, c: Handle,
-        _compute: c_int, _algorithm: c_int, descriptor: Handle, size: Address, buffer: Address,
+        compute: c_int, _algorithm: c_int, descriptor: Handle, size: Address, buffer: Address,
     ) {
         check(handle)?;
-        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c)?;
+        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c, Some(compute))?;
         if asks(size, buffer)? { Ok(()) } else { factors.count(&call(handle)?, c) }
     }
     fn cusparseSpGEMM_copy(
         handle: Handle, op_a: c_int, op_b: c_int, alpha: Address, a: Handle, b: Handle, _beta: Address, c: Handle,
-        _compute: c_int, _algorithm: c_int, descriptor: Handle,
+        compute: c_int, _algorithm: c_int, descriptor: Handle,
     ) {
         let call = call(handle)?;
-        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c)?;
+        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c, Some(compute))?;
         // The result has no values before.
         let scalars = [call.scalar(alpha, factors.kind)?, Scalar::default()];
         factors.with_terms(&call, true, |terms| {
@@ -179,7 +187,7 @@ cabi::functions! {
         descriptor: Handle, size: Address, buffer: Address,
     ) {
         check(handle)?;
-        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c)?;
+        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c, None)?;
         if asks(size, buffer)? { Ok(()) } else { estimate(handle, descriptor, &factors) }
     }
     fn cusparseSpGEMMreuse_nnz(
@@ -188,7 +196,7 @@ cabi::functions! {
         size_4: Address, _buffer_4: Address,
     ) {
         check(handle)?;
-        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c)?;
+        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c, None)?;
         if asks(size_2, buffer_2)? {
             give(size_3, BUFFER_BYTES)?;
             return give(size_4, BUFFER_BYTES);
@@ -200,7 +208,7 @@ cabi::functions! {
         descriptor: Handle, size: Address, buffer: Address,
     ) {
         let call = call(handle)?;
-        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c)?;
+        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c, None)?;
         if asks(size, buffer)? {
             return Ok(());
         }
@@ -208,10 +216,10 @@ cabi::functions! {
     }
     fn cusparseSpGEMMreuse_compute(
         handle: Handle, op_a: c_int, op_b: c_int, alpha: Address, a: Handle, b: Handle, beta: Address, c: Handle,
-        _compute: c_int, _algorithm: c_int, descriptor: Handle,
+        compute: c_int, _algorithm: c_int, descriptor: Handle,
     ) {
         let call = call(handle)?;
-        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c)?;
+        let factors = Factors::new(descriptor, [op_a, op_b], a, b, c, Some(compute))?;
         let scalars = [call.scalar(alpha, factors.kind)?, call.scalar(beta, factors.kind)?];
         factors.with_terms(&call, true, |terms| factors.collect(&call, terms, scalars, true))
     }

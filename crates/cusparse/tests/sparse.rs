@@ -2,7 +2,7 @@
 
 use crate::case::{self, Format, Sparse, used};
 use crate::conversions::handle;
-use crate::library::{Memory, at, into};
+use crate::library::{Memory, at, devices, into};
 use crate::number::{Complex, Kind, Random, indices, minus, over, plus, size, times};
 
 /// A handle, and scalars where it takes them from.
@@ -463,4 +463,32 @@ pub fn product(random: &mut Random) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A product of vectors whose result is the host's: a launch and a copy in a graph.
+#[test]
+fn a_product_of_vectors_is_captured() {
+    let _devices = devices();
+    let handle = handle();
+    let (indices, x, y) =
+        (Memory::with(&[1_i32, 3]), Memory::with(&[2_f32, 5.0]), Memory::with(&[7_f32, 11.0, 13.0, 17.0]));
+    let (mut sparse, mut dense, mut stream) = (0_usize, 0_usize, 0_usize);
+    let (mut graph, mut executable, mut result) = (0_usize, 0_usize, 0_f32);
+    let place = into(&mut result);
+    let made = c!("cusparseCreateSpVec", into(&mut sparse), 4_i64, 2_i64, indices.address, x.address, 2, 0, 0);
+    assert_eq!((made, c!("cusparseCreateDnVec", into(&mut dense), 4_i64, y.address, 0)), (0, 0));
+    assert_eq!(c!("cuStreamCreate", into(&mut stream), 0_u32), 0);
+    let [sparse, dense, stream] = std::hint::black_box([sparse, dense, stream]);
+    assert_eq!(c!("cusparseSetStream", handle, stream), 0);
+    assert_eq!(c!("cuStreamBeginCapture_v2", stream, 0_i32), 0);
+    assert_eq!(c!("cusparseSpVV", handle, 0, sparse, dense, place, 0, 0_usize), 0);
+    assert_eq!(c!("cuStreamEndCapture", stream, into(&mut graph)), 0);
+    assert_eq!(std::hint::black_box(result), 0.0, "a capture computes nothing");
+    assert_eq!(c!("cuGraphInstantiateWithFlags", into(&mut executable), std::hint::black_box(graph), 0_u64), 0);
+    assert_eq!(c!("cuGraphLaunch", std::hint::black_box(executable), stream), 0);
+    assert_eq!(c!("cuStreamSynchronize", stream), 0);
+    // A result that the compiler cannot know.
+    assert_eq!(*std::hint::black_box(&result), 2.0 * 11.0 + 5.0 * 17.0);
+    assert_eq!([c!("cusparseDestroySpVec", sparse), c!("cusparseDestroyDnVec", dense)], [0; 2]);
+    assert_eq!([c!("cuStreamDestroy_v2", stream), c!("cusparseDestroy", handle)], [0; 2]);
 }
